@@ -24,6 +24,8 @@ def value(text: str) -> str:
     [
         ("A=1\nuse", "1"),
         ("A=1\nuse\nA=2", "1"),
+        ("B=/b\nC=c\nA=$B/$C/d\nuse", "/b/c/d"),
+        ("B=/b\nC=c\nA=x$B-$C$B:$C.d\nuse", "x/b-c/b:c.d"),
         ("A=1\nA=2\nuse", "2"),
         ("A=1\nif x; then A=2; fi\nuse", "$A"),
         ("A=1\nif x; then A=2; use; fi", "2"),

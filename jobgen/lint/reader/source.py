@@ -146,6 +146,26 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+# A value without quotes in which text comes between two variables, and after them.
+_MISREAD = re.compile(rb"(?m)^[ \t]*\w+=[^\s\"'`$]*\$[^\s\"'`]*\$\w+[^\s\"'`\w]")
+_VALUE = re.compile(rb"(?m)^[ \t]*\w+=[^\s\"'`]*")
+_SIMPLE = re.compile(rb"\$([A-Za-z_]\w*)")
+
+
+def with_braces(data: bytes, offsets: Sequence[int]) -> tuple[bytes, Sequence[int]]:
+    """`A=${B}/${C}/d` for `A=$B/$C/d`, whose value the grammar ends at the second $."""
+    if not _MISREAD.search(data):
+        return data, offsets
+    new, places, done = bytearray(), list[int](), 0
+    for value in _VALUE.finditer(data):
+        for found in _SIMPLE.finditer(data, *value.span()):
+            start, end = found.span()
+            new += data[done:start] + b"${" + found[1] + b"}"
+            places += [*offsets[done : start + 1], *offsets[start:end], offsets[end - 1]]
+            done = end
+    return bytes(new + data[done:]), [*places, *offsets[done:]]
+
+
 def parse_tree(data: bytes) -> Node:
     """The root of the syntax tree. Raises JobgenError if there is no parser.
 

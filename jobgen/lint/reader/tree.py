@@ -31,6 +31,7 @@ from jobgen.lint.reader.source import (
     read_word,
     to_bytes,
     variables,
+    with_braces,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def read_tree(script: Script) -> None:
     """Record all parts of a script. Raises RecursionError if its syntax is nested too deep."""
     data = to_bytes(script.text)
-    _TreeReader(script, Source(data, data, range(len(data) + 1))).read()
+    _TreeReader(script, Source(data, *with_braces(data, range(len(data) + 1)))).read()
 
 
 @dataclass
@@ -233,7 +234,7 @@ class _TreeReader:
         for string in script_strings(node, command):
             text, offsets = inner_text(string, self.source, self.script, command.place)
             if self.depth < LINT_NESTING:
-                inner = Source(self.source.file, to_bytes(text), offsets)
+                inner = Source(self.source.file, *with_braces(to_bytes(text), offsets))
                 kind = "eval" if command.name == "eval" else "shell"
                 path = (*command.path, Syntax(kind, command.offset))
                 starter = starter_of(command)
