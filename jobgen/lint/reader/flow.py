@@ -123,7 +123,7 @@ class Flow:
     def _reaches(self, assignment: Assignment, at: Place) -> bool:
         """Whether an assignment may run before a place, in a shell whose variables it sees."""
         own, path = self._run(assignment.place, 0)[1], self._run(at, -1)[1]
-        common = _common(own, path)
+        common = common_length(own, path)
         is_in_loop = any(each.kind in _LOOPS for each in own[:common])
         if not is_in_loop and not self._is_before(assignment, at):
             return False
@@ -214,7 +214,8 @@ class Flow:
             return expansion
         if assignment.items is not None:
             return _array_value(expansion, assignment.items)
-        if assignment.value.has_substitution and not with_commands:
+        own = assignment.value
+        if own.has_substitution and not with_commands and not own.text.startswith("$(("):
             return expansion
         value = self._values.get(id(assignment), expansion)
         if _shells(assignment.path) == _shells(at.path):
@@ -234,7 +235,7 @@ def _shells(path: Path) -> list[Syntax]:
     return [each for each in path if each.kind == "shell"]
 
 
-def _common(path: Path, other: Path) -> int:
+def common_length(path: Path, other: Path) -> int:
     """How many pieces of syntax, from the outermost, are around both of two places."""
     pairs = enumerate(zip(path, other, strict=False))
     return next((index for index, (own, its) in pairs if own != its), min(len(path), len(other)))

@@ -5,94 +5,145 @@ from collections.abc import Sequence
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.reader.commands import base_name, starter_of
+from jobgen.lint.reader.flow import common_length
 from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules.script_end.runs import inner_runs, runs_of
 
-# Commands after a run whose exit status matters to nobody.
-_UNIMPORTANT = {"tee", "echo", "date", "deactivate", "wait", "set"}
-_PASS_TEXT_ON = ("tee", "tail", "head", "cat", "ts")
-_IN_PIPE = {"pipeline", "list", "tested"}
-
-
-def jg304_pipe_hides_status(script: Script) -> Findings:
-    runs = work_commands(script)
-    for command in script.own_commands if "PIPESTATUS" not in script.text else ():
-        last = command.piped_into
-        is_nested = starter_of(command) == "ssh" or command.enclosing - _IN_PIPE
-        if last not in _PASS_TEXT_ON or is_nested or script.has_set("pipefail", command):
-            continue
-        if "tested" in command.enclosing:
-            if command.name not in _PRINT_ONLY:
-                text = f"what tests this gets the status of {last}, even if {command.name} fails"
-                yield finding_at(command, text, "set -o pipefail")
-            continue
-        after = {each.name for each in script.own_commands if each.offset > command.offset}
-        is_hidden = last == "tee" and (
-            not after - _UNIMPORTANT or script.has_set("errexit", command)
-        )
-        if command in runs and is_hidden:
-            text = f"the job counts as done even if {command.name} fails: the status is that of tee"
-            yield finding_at(command, text, "set -o pipefail")
-
-
-# Commands whose status says nothing about the run.
-_PRINT_ONLY = ("echo", "printf", "cat", "ls", "grep", "sort", "find", "squeue", "sacct", "date")
+# Programs that pass a run's text on; their status says nothing about the run.
+_PASS_TEXT_ON = frozenset("tee tail head cat ts".split())
+_FILTERS = frozenset("grep sed awk while".split())  # whose own status may be asked for
+_MAY_BE_PIPED = {
+    "pipeline", "list", "tested", "if_statement", "else_clause", "for_statement", "while_statement"
+}  # fmt: skip
+_MESSAGES = ("echo", "printf", "cat", "ls", "grep", "sort", "find", "squeue", "sacct", "date")
+# Commands that may well succeed after a run that has failed.
 _SMALL_COMMANDS = frozenset(
     """
-    echo date deactivate printf conda rm module ml set unset cd popd sacct sstat seff squeue dcgmi
-    nvidia-smi rocm-smi sleep
+    echo date deactivate printf conda mamba rm module ml set unset cd popd sacct sstat seff squeue
+    dcgmi nvidia-smi rocm-smi sleep wait true : kill pkill touch mkdir cp mv rsync tar ls du df cat
+    tail head tee sync curl mail [ [[ test export
     """.split()
 )
 
 
+def jg304_pipe_hides_status(script: Script) -> Findings:
+    runs = runs_of(script) if "|" in script.text else []
+    for command in script.own_commands if "PIPESTATUS" not in script.text else ():
+        last = command.piped_into
+        is_nested = starter_of(command) == "ssh" or command.enclosing - _MAY_BE_PIPED
+        if last not in _PASS_TEXT_ON | _FILTERS or is_nested or script.has_set("pipefail", command):
+            continue
+        if "tested" in command.enclosing:
+            if command.name not in _MESSAGES and last not in _FILTERS:
+                text = f"what tests this gets the status of {last}, even if {command.name} fails"
+                yield finding_at(command, text, "set -o pipefail")
+            continue
+        if command in runs and (script.has_set("errexit", command) or _is_last(script, command)):
+            text = f"the job counts as done even if {command.name} fails"
+            yield finding_at(command, f"{text}: the status is that of {last}", "set -o pipefail")
+
+
+def _is_last(script: Script, run: Command) -> bool:
+    """Whether nothing after a run but small commands has a status, or looks at anything else."""
+    after = [each for each in script.own_commands if each.offset > run.offset]
+    exits = [
+        each for each in after if each.name == "exit" and each.arguments[:1] not in ([], ["0"])
+    ]
+    is_handled = exits and "$?" not in "\n".join(script.lines[run.line - 1 :])
+    names = {each.name for each in after} - {run.piped_into, "exit"}
+    return not is_handled and not names - _SMALL_COMMANDS
+
+
 def jg305_last_command_hides_status(script: Script) -> Findings:
-    runs = [each for each in work_commands(script) if each.depth == 0]
+    yield from _hidden_in_strings(script)
+    runs = runs_of(script)
     in_front = [each for each in runs if "background" not in each.enclosing]
-    if not runs or not script.active_directives or _status_is_looked_at(script, runs[0]):
+    is_job = script.active_directives or (script.scheduler and not script.is_in_document)
+    if not runs or not is_job or _has_own_end(script):
         return
-    if not in_front:
+    if len(in_front) < len(runs):
+        in_front += [each for each in script.own_commands if each.name == "wait" and each.arguments]
+    run = max(in_front, key=lambda command: command.offset, default=None)
+    if not run or ("background" in runs[-1].enclosing and run.offset < runs[-1].offset):
         yield from _hidden_by_wait(script, runs)
-    if len(in_front) != 1 or in_front[0].enclosing - {"pipeline"} or in_front[0].piped_into:
-        return
-    run, last = in_front[0], _last(script.own_commands)
-    exits = [each for each in script.commands if each.name == "exit" and each.offset > run.offset]
-    is_exit_0 = exits == [last] and last.arguments == ["0"]
-    hides_status = is_exit_0 or (not exits and last.name in _SMALL_COMMANDS)
-    if hides_status and not last.enclosing and not script.has_set("errexit", run):
+    elif not run.piped_into and (last := _hidden_by(script, run)):
+        is_exit_0 = last.name == "exit"
         name = "exit 0" if is_exit_0 else last.name
         text = f"the job counts as done even if this fails: the status is that of `{name}`"
         cure = "remove it" if is_exit_0 else f"keep $? and exit with it after line {last.line}"
         yield finding_at(run, text, f"set -e, or {cure}")
 
 
-def _last(commands: Sequence[Command]) -> Command:
-    """The last command, without those that only give another command its words."""
-    own = [each for each in commands if "command_substitution" not in each.enclosing]
-    return max(own or commands, key=lambda command: command.offset)
+def _hidden_in_strings(script: Script) -> Findings:
+    """Findings on runs in strings for another shell, `srun bash -c 'torchrun …; date'`."""
+    for run, commands in inner_runs(script).items() if script.active_directives else ():
+        after = {each.name for each in commands if each.offset > run.offset}
+        has_end = any(each.name in ("set", "exit", "trap") for each in commands)
+        if after and not after - _SMALL_COMMANDS and not has_end:
+            text = "the job counts as done even if this fails: the status is that of"
+            yield finding_at(run, f"{text} `{commands[-1].name}`", "set -e before it")
+
+
+def _hidden_by(script: Script, run: Command) -> Command | None:
+    """The command whose status the script has even if a run fails; None if it has the run's."""
+    is_tested = "tested" in run.enclosing
+    if script.has_set("errexit", run) and not is_tested:
+        return None
+    after = [each for each in script.own_commands if each.offset > run.offset]
+    after = [each for each in after if _can_follow(each, run)]
+    exits = [each for each in after if each.name == "exit"]
+    others = [each for each in after if each.name != "exit"]
+    if {each.name for each in others} - _SMALL_COMMANDS or "while_statement" in run.enclosing:
+        return None
+    if any(each.arguments not in ([], ["0"], ["$?"]) for each in exits):
+        return None
+    if any(_ON_PURPOSE.search(each.text) for each in others):
+        return None
+    if exits and exits[-1].arguments == ["0"] and not exits[-1].enclosing:
+        return exits[-1]
+    last = others[-1] if others else None
+    in_lists = [each for each in last.path if each.kind == "list"] if last else []
+    if last and in_lists and not _OR.search(_before(script, last)):
+        return None  # a && b has the status of a
+    return last
+
+
+_ON_PURPOSE = re.compile(r"(?i)\bwarn|\bcontinu|non-?fatal|ignor|skipp")
+_OR = re.compile(r"\|\|[\s({\\]*$")
+
+
+def _before(script: Script, command: Command) -> str:
+    """The text before a command, on its line and the line above."""
+    above, own = script.lines[command.line - 2 : command.line - 1], script.lines[command.line - 1]
+    return "\n".join([*above, own[: command.column - 1]])
+
+
+def _can_follow(command: Command, run: Command) -> bool:
+    """Whether a command may run after another, and is no part of its words or a function."""
+    if command.enclosing & {"command_substitution", "function_definition"}:
+        return False
+    common = common_length(command.path, run.path)
+    branches = {each.kind for path in (command.path, run.path) for each in path[common:][:1]}
+    return not (common and branches & {"else_clause", "elif_clause", "case_item"})
 
 
 def _hidden_by_wait(script: Script, runs: Sequence[Command]) -> Findings:
     """A finding on `wait` without a process, which ends with 0, as the last thing that is done."""
-    last = _last([each for each in script.own_commands if each.name not in _SMALL_COMMANDS])
-    if last.name == "wait" and not last.arguments and not last.enclosing and runs:
+    own = [each for each in script.own_commands if "command_substitution" not in each.enclosing]
+    waits = [each for each in own if each.name == "wait"]
+    after = {each.name for each in own if waits and each.offset > waits[-1].offset}
+    if waits and not waits[-1].enclosing and not after - _SMALL_COMMANDS:
         text = f"the job counts as done even if {runs[0].name} fails: `wait` alone ends with 0"
-        yield finding_at(last, text, "wait for each process: wait $!")
+        yield finding_at(waits[-1], text, "wait for each process: wait $!")
 
 
-def _status_is_looked_at(script: Script, run: Command) -> bool:
-    """Whether a trap, or a command after the run that prints no message, looks at a status."""
+def _has_own_end(script: Script) -> bool:
+    """Whether a trap, or a function, may end the script with a status."""
     traps = [each.arguments for each in script.commands if each.name == "trap"]
-    if any({"ERR", "EXIT", "0"}.intersection(arguments[1:]) for arguments in traps):
-        return True
-    if any(
-        definition.name == "exit" and "function_definition" in definition.enclosing
-        for definition in script.own_commands
-    ):
-        return True
-    messages = [each.text for each in script.commands if each.name in ("echo", "printf")]
-    code = "\n".join(script.lines[run.line - 1 :])
-    statuses = re.compile(r"\$\{?\?|PIPESTATUS")
-    count = len(statuses.findall(code)) - sum(len(statuses.findall(text)) for text in messages)
-    return count > 0
+    return any({"ERR", "EXIT", "0"}.intersection(arguments[1:]) for arguments in traps) or any(
+        each.name == "exit" and "function_definition" in each.enclosing
+        for each in script.own_commands
+    )
 
 
 _NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
@@ -102,19 +153,32 @@ _ELSEWHERE = {"background", "function_definition"}
 def jg307_signal_never_handled(script: Script) -> Findings:
     directive = script.directive("signal")
     targets, _, signal = (directive.value if directive else "").partition("@")[0].rpartition(":")
-    trap = _trap(script, _name(signal))
-    if script.scheduler != "slurm" or not directive or not trap:
+    if script.scheduler != "slurm" or not directive:
         return
-    if "B" not in targets:
+    runs = [each for each in work_commands(script) if each.depth == 0]
+    trap, is_for_batch = _trap(script, _name(signal)), "B" in targets
+    if not trap:
+        if is_for_batch and runs and not _MAY_HANDLE.search(script.code):
+            text = f"without a trap, {signal} ends the script, and with it the job"
+            yield finding_at(directive, text, f"add a trap: trap '…' {_name(signal)}")
+        elif not is_for_batch and runs and not _MAY_START_STEPS.search(script.code):
+            text = f"only what srun starts gets {signal}, and the script starts no srun"
+            yield finding_at(directive, text, "start the program with srun")
+        return
+    if not is_for_batch:
         text = f"only what srun starts gets {signal}: the trap on line {trap.line} never runs"
         yield finding_at(directive, text, f"use --signal=B:{directive.value}, and srun … & wait $!")
         return
-    runs = [each for each in work_commands(script) if each.depth == 0]
     has_wait = any(command.name == "wait" for command in script.commands)
     is_foreground = len(runs) == 1 and not runs[0].enclosing & _ELSEWHERE
     if is_foreground and runs[0].offset > trap.offset and not has_wait:
         text = f"the trap on line {trap.line} runs only when this has ended"
         yield finding_at(runs[0], text, "start it in the background, and wait: srun … & wait $!")
+
+
+# What may set a trap, or get the signal instead of the batch script; and what may start a step.
+_MAY_HANDLE = re.compile(r"\btrap\b|\bexec\b|\$0\b|BASH_SOURCE")
+_MAY_START_STEPS = re.compile(r"\b(?:srun|mpi\w+|prun|submitit|ray)\b|\.sh\b|\bbash\s|\$0\b")
 
 
 def _name(signal: str) -> str:
@@ -162,8 +226,10 @@ def jg607_ends_before_background(script: Script) -> Findings:
 
 
 def jg308_wait_for_server(script: Script) -> Findings:
-    own = [each for each in script.own_commands if each.name not in _SMALL_COMMANDS]
-    last = _last(own) if own else None
+    small = _SMALL_COMMANDS - {"wait", "kill"}
+    own = [each for each in script.own_commands if each.name not in small]
+    own = [each for each in own if "command_substitution" not in each.enclosing]
+    last = own[-1] if own else None
     if not last or last.name != "wait" or last.arguments or last.enclosing:
         return
     ends = any("stop" in each.arguments or each.name in ("kill", "scancel") for each in own)
