@@ -8,12 +8,18 @@ from math import inf
 
 from jobgen.lint.documents import is_document
 from jobgen.lint.options import Versions
-from jobgen.lint.reader.commands import Assignment, Command, Place, Use, Word
+from jobgen.lint.reader.commands import OUTER, Assignment, Command, Place, Use, Word
 from jobgen.lint.reader.directives import Directive, chunks, whole_number
 from jobgen.lint.reader.flow import Flow
 from jobgen.profiles.model import Profile
 from jobgen.profiles.request_keys import asks_for_whole_nodes
 
+# An expansion of the batch script, in its own words or in those of a string for another shell.
+_SLURM = re.compile(r"\$(?:SLURM_(\w+)|\{SLURM_(\w+)(?::?-[^{}]*)?\})")
+_OUTER_SLURM = re.compile(rf"{OUTER}SLURM_([A-Z_]+)()")
+_ARITHMETIC = re.compile(r"\$\(\([^()]*\)\)")
+_BARE_NAME = re.compile(r"(?<![\w$])([A-Za-z_]\w*)")
+_PRODUCT = re.compile(r"\$\(\(\s*(\d{1,6})\s*\*\s*(\d{1,6})\s*\)\)")
 Request = tuple[Directive, list[tuple[int, Mapping[str, str]]]]
 
 
@@ -176,11 +182,42 @@ class Script:
             for name, value in directive.resources
         )
 
+    @cached_property
+    def _slurm_numbers(self) -> Mapping[str, str]:
+        """The variables that Slurm sets to the numbers of the directives."""
+        nodes, per_node, tasks = self.nodes, self.number("ntasks-per-node"), self.number("ntasks")
+        gpus, of_node = self.directive("gpus"), self.directive("gpus-per-node")
+        numbers = {
+            "NNODES": nodes,
+            "JOB_NUM_NODES": nodes,
+            "NTASKS": tasks or (nodes * per_node if nodes and per_node else None),
+            "NTASKS_PER_NODE": per_node,
+            "CPUS_PER_TASK": self.number("cpus-per-task"),
+            "GPUS": gpus and gpus.gpus,
+            "GPUS_PER_NODE": of_node and of_node.gpus,
+            "GPUS_ON_NODE": self.gpus_per_node and self.gpus_per_node.count,
+        }
+        is_slurm = self.scheduler == "slurm"
+        return {name: str(number) for name, number in numbers.items() if number and is_slurm}
+
     # ---- what the shell does ----
 
     def resolved(self, text: str, at: Command | None = None) -> str:
         """`text` with the variables whose values are known at a command, or at the end."""
-        return self.flow.resolved(text, at.place if at else Place(inf))
+        place = at.place if at else Place(inf)
+        value = self.flow.resolved(text, place)
+        if "$((" in value:
+            named = _ARITHMETIC.sub(lambda found: _BARE_NAME.sub(r"$\1", found[0]), value)
+            value = self.flow.resolved(named, place)
+        if "SLURM_" in value:
+            pattern = _SLURM if at and at.depth == 0 else _OUTER_SLURM
+            value = pattern.sub(self._slurm_number, value)
+        return _PRODUCT.sub(lambda found: str(int(found[1]) * int(found[2])), value)
+
+    def _slurm_number(self, found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        set_by_script = self.flow.sets(f"SLURM_{name}")
+        return found[0] if set_by_script else self._slurm_numbers.get(name, found[0])
 
     def origin(self, text: str, at: Command) -> str:
         """`text` with the values known at a command, also with commands that give a value."""
@@ -207,12 +244,12 @@ class Script:
 
     def expanded_words(self, command: Command) -> list[Word]:
         """A command's words after the shell has replaced known values and split them."""
-        if not any(word.variables for word in command.words):
+        if all(word.is_literal for word in command.words):
             return list(command.words)
         return [each for word in command.words for each in self._expanded(word, command)]
 
     def _expanded(self, word: Word, at: Command) -> Iterable[Word]:
-        if not word.variables:
+        if word.is_literal or not (word.variables or OUTER in word.text or "$((" in word.text):
             return [word]
         if items := self.flow.array(word.text, at.place):
             return items

@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from math import ceil, inf
 
 from jobgen.lint.launchers import (
     STEP_COUNTS,
@@ -15,40 +17,74 @@ from jobgen.lint.launchers import (
 )
 from jobgen.lint.reader.commands import OUTER, UNCERTAIN, starter_of
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.rules import Findings, Script, finding_at, optional
+from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at, optional
 
 
 def jg103_more_ranks_than_gpus(script: Script) -> Findings:
-    gpus = script.gpus_per_node
-    if not gpus or gpus.count == 0 or script.directive("exclusive"):
+    gpus, total = script.gpus_per_node, script.directive("gpus")
+    if script.directive("exclusive"):
         return
     for launcher in launchers(script):
-        ranks = launcher.ranks_per_node
-        if ranks and ranks.count > gpus.count:
+        ranks, nodes = launcher.ranks_per_node, script.nodes if launcher.is_multi_node else 1
+        cure = "request as many GPUs, or start fewer ranks"
+        if ranks and gpus and ranks.count > gpus.count > 0:
             text = f"{ranks.count} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
-            yield finding_at(ranks.word, text, "request as many GPUs, or start fewer ranks")
+            yield finding_at(ranks.word, text, cure)
+        elif ranks and not gpus and total and nodes and ranks.count * nodes > (total.gpus or inf):
+            text = f"{ranks.count * nodes} ranks, but line {total.line} requests {total.gpus} GPUs"
+            yield finding_at(ranks.word, f"{text} for the whole job", cure)
 
 
 def jg105_several_agents_per_node(script: Script) -> Findings:
-    per_node, tasks = script.directive("ntasks-per-node"), script.number("ntasks")
-    count = script.number("ntasks-per-node") or 1
-    if tasks and script.nodes:  # then --ntasks-per-node is only the maximum
-        count = min(count, -(-tasks // script.nodes))
-    if not per_node or count < 2:
-        return
     for launcher in launchers(script):
         name, ranks = launcher.name, launcher.ranks_per_node
         outer = outer_command(script, launcher.command)
         if outer.name != "srun" or name == "deepspeed" or (ranks and ranks.count <= 1):
             continue
-        if launcher.command.depth and launcher.command.enclosing & UNCERTAIN:
-            continue  # the shell of each task may start it in one task only
+        if launcher.command.depth and _is_for_one_task(script, launcher):
+            continue
         place = launcher.word.line, launcher.word.column
         before = [word for word in outer.words if (word.line, word.column) < place]
-        if not starter_option(before, *STEP_COUNTS, "--tasks-per-node"):
-            text = f"srun starts {count} {name}s on each node (see line {per_node.line})"
+        if tasks := _tasks_per_node(script, before):
+            text = f"srun starts {tasks.count} {name}s on each node (see line {tasks.line})"
             cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
             yield finding_at(launcher.word, text, cure)
+
+
+_TESTS_OWN_NUMBER = re.compile(
+    r"(?m)^.*(?:\bif\b|\[|\bcase\b|&&).*(?:PROCID|LOCALID|NODEID|RANK|HOSTNAME|hostname|NODENAME)"
+)
+
+
+def _is_for_one_task(script: Script, launcher: Launcher) -> bool:
+    """Whether the shell of each task may start the launcher in one task only."""
+    if not launcher.command.enclosing & UNCERTAIN:
+        return False
+    first = outer_command(script, launcher.command).line
+    lines = "\n".join(script.lines[first - 1 : launcher.command.line])
+    return bool(_TESTS_OWN_NUMBER.search(lines))
+
+
+def _tasks_per_node(script: Script, words: Sequence[Word]) -> Gpus | None:
+    """The tasks of a step on each node, if they are several; `words` are those of its srun."""
+    own = [starter_option(words, *names) for names in _STEP_SIZES]
+    per_node, total, nodes = (whole_number(each.text) if each else None for each in own)
+    place: Word | Directive | None = own[0] or own[1]
+    if not any(own):
+        per_node, total = script.number("ntasks-per-node"), script.number("ntasks")
+        place = script.directive("ntasks-per-node") or script.directive("ntasks")
+    if not own[2]:
+        nodes = script.nodes
+    count = per_node or 1
+    if total and nodes:  # then --ntasks-per-node is only the maximum
+        count = min(per_node or total, ceil(total / nodes))
+    return Gpus(count, place.line, place.column) if place and count > 1 else None
+
+
+_STEP_SIZES = (("--ntasks-per-node", "--tasks-per-node"), ("-n", "--ntasks"), ("-N", "--nodes"))
+
+
+_RANKS = {"nproc-per-node", "nproc", "ranks"}
 
 
 def jg114_fewer_ranks_than_gpus(script: Script) -> Findings:
@@ -61,9 +97,15 @@ def jg114_fewer_ranks_than_gpus(script: Script) -> Findings:
     ranks, command = found[0].ranks_per_node, found[0].command
     if max(at_depth.values()) > 1 or command.enclosing - {"pipeline"} or command.depth > 1:
         return
+    is_default = found[0].name == "torchrun" and found[0].has_all_options and not ranks
+    is_default &= not found[0].options.keys() & _RANKS and "NPROC" not in script.text
+    cure = "start a rank for each GPU, or request fewer GPUs"
     if ranks and ranks.count < gpus.count:
         text = f"{ranks.count} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
-        yield finding_at(ranks.word, text, "start a rank for each GPU, or request fewer GPUs")
+        yield finding_at(ranks.word, text, cure)
+    elif is_default and gpus.count > 1:
+        text = f"without --nproc-per-node, it starts one rank per node, but line {gpus.line}"
+        yield finding_at(found[0].word, f"{text} requests {gpus.count} GPUs", cure)
 
 
 # Off by default: in other versions of Slurm, srun does not ignore the option.
@@ -118,6 +160,25 @@ def jg406_too_many_threads(script: Script) -> Findings:
             text += ": PBS sets OMP_NUM_THREADS to ncpus" if is_default else ""
             cure = f"export OMP_NUM_THREADS={max(cores // ranks, 1)}"
             yield finding_at(launcher.word, text, cure)
+    yield from _threads_for_all_cores(script)
+
+
+_ALL_CORES = re.compile(r"\$\{?SLURM_(?:CPUS_ON_NODE|JOB_CPUS_PER_NODE)\}?|\$\(nproc(?: --all)?\)")
+
+
+def _threads_for_all_cores(script: Script) -> Findings:
+    """Findings on ranks that each start a thread for each core of the job on their node."""
+    ranks = [(each.command, each.number("nproc-per-node", "nproc")) for each in launchers(script)]
+    for run in work_commands(script) if not ranks else ():
+        tasks = _tasks_per_node(script, run.words) if run.name == "srun" else None
+        ranks.append((run, tasks.count if tasks else 1))
+    for command, count in ranks if "OMP_NUM_THREADS" in script.text else ():
+        held = script.flow.in_program("OMP_NUM_THREADS", command)
+        is_one = held.is_set and len(held.assignments) == 1
+        if is_one and (count or 1) > 1 and _ALL_CORES.fullmatch(held.assignments[0].value.text):
+            text = f"each of {count} ranks starts a thread for each core of all ranks"
+            cure = f"export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / {count}))"
+            yield finding_at(held.assignments[0], text, cure)
 
 
 def _cores(script: Script, launcher: Launcher) -> int:
