@@ -66,6 +66,13 @@ def _options(script: Script) -> Iterator[Directive]:
             yield from command_options(command)
 
 
+def jg223_pattern_in_job_name(script: Script) -> Findings:
+    name = script.directive("job-name") if script.scheduler == "slurm" else None
+    if name and (pattern := re.search(r"%\d*[AajJNnstux]\b", name.value)):
+        text = f"the name has `{pattern[0]}` as it is: Slurm replaces it in names of files only"
+        yield finding_at(name, text, "remove it, or give the name on the command line")
+
+
 MOST_CHARACTERS = 230
 
 

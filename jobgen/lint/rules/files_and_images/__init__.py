@@ -22,7 +22,7 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
         for command in script.commands
         if command.name == "mkdir" and not _submits_then(script, command)
         for word in script.expanded_words(command)[1:]
-        for folder in _made(word.text)
+        for folder in _made(script.origin(word.text, command))
     }
     for directive in directives:
         folder = directive.value.rpartition("/")[0].removeprefix("./")
@@ -32,7 +32,32 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
             yield finding_at(directive, text, "make it before you submit")
 
 
-_WORKING_FOLDER = re.compile(r"(\$(PWD|SLURM_SUBMIT_DIR)|\$\{(PWD|SLURM_SUBMIT_DIR)\}|\.)/")
+_SCRIPT_FILE = re.compile(r"\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})")
+_SEARCHES_RIGHT = re.compile(r"slurmd\b|SLURM_SUBMIT_DIR|PBS_O_WORKDIR|Command=|\b(sbatch|qsub)\b")
+_MAY_NOT_COUNT = re.compile(r":-|&& |\b(?:echo|printf|basename)\b")
+
+
+def jg610_folder_of_the_copy(script: Script) -> Findings:
+    if not script.active_directives or _SEARCHES_RIGHT.search(script.code) or script.is_in_document:
+        return
+    used = {use.name for use in script.variable_uses}
+    for command in script.own_commands:
+        word = next((each for each in command.words[1:] if _SCRIPT_FILE.search(each.text)), None)
+        if command.name not in ("dirname", "realpath", "readlink") or not word:
+            continue
+        holder, line = script.flow.holder(command), script.lines[command.line - 1]
+        is_one = not holder or len(script.assignments_of(holder.name)) == 1
+        is_used = not holder or (holder.name in used and holder.is_certain)
+        if is_one and is_used and not _MAY_NOT_COUNT.search(line.replace("&& pwd", "")):
+            folder = "$PBS_O_WORKDIR" if script.scheduler == "pbs" else "$SLURM_SUBMIT_DIR"
+            text = f"{word.text} is a copy of this script, in a folder of the scheduler"
+            yield finding_at(word, text, f"use {folder}, the folder in which you submit")
+            return
+
+
+_WORKING_FOLDER = re.compile(
+    r"(\$(PWD|SLURM_SUBMIT_DIR)|\$\{(PWD|SLURM_SUBMIT_DIR)(:?-[^{}]*)?\}|\$\(pwd\)|\.)/"
+)
 
 
 def _made(path: str) -> list[str]:

@@ -14,7 +14,7 @@ from jobgen.lint.launchers import (
     work_commands,
 )
 from jobgen.lint.reader.directives import program_of
-from jobgen.lint.rules import Command, Findings, Script, finding_at, optional
+from jobgen.lint.rules import Assignment, Command, Findings, Script, finding_at, optional
 
 _CURES = {
     "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
@@ -128,6 +128,32 @@ def jg125_other_nodes_idle(script: Script) -> Findings:
     if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(script.code):
         text = f"python runs on the first of the {nodes} nodes only"
         yield finding_at(runs[0], text, "start it with srun, or request one node")
+
+
+_LIST = re.compile(r"\$\{?SLURM_(?:JOB_)?NODELIST(%%?,\*)?\}?")
+_ADDRESS = re.compile(r"(?i)(?:master|head|main|rdzv)_?(?:addr|address|node|host|ip)?\w*")
+
+
+def jg128_list_of_nodes(script: Script) -> Findings:
+    cure = 'use $(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+    short: list[Assignment | Command] = []
+    for assignment in script.assignments:
+        name, items = assignment.name, assignment.items or ()
+        is_list = _LIST.fullmatch(assignment.value.text)
+        if is_list and (is_list[1] or _ADDRESS.fullmatch(name)):
+            short.append(assignment)
+        origin = script.flow.resolved(assignment.value.text, assignment.place, with_commands=True)
+        is_one = len(items) == 1 and items[0].raw.startswith('"') and "show hostname" in origin
+        if is_one and re.search(rf"\$\{{{name}\[[\w$]", script.text):
+            text = f"{name} has one item, all hosts: quotes keep the list whole"
+            yield finding_at(items[0], text, "remove the quotes")
+    for command in script.own_commands:
+        if command.name == "echo" and command.piped_into in ("cut", "awk", "head"):
+            after = script.lines[command.line - 1][command.column :]
+            is_cut = re.search(r"\|\s*(head|cut\b.*-d ?.?,|awk\b.*-F ?.?,)", after)
+            short += [command] if is_cut and _LIST.fullmatch(" ".join(command.arguments)) else []
+    for place in short if (script.nodes or 1) > 1 else ():
+        yield finding_at(place, "the list of nodes is short, as in node[01-04]", cure)
 
 
 # Builtins of the shell; a few systems have programs of the same names, which do nothing.

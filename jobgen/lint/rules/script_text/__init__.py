@@ -64,6 +64,7 @@ def jg208_placeholder(script: Script) -> Findings:
     if script.is_in_document:  # readers of a document replace the placeholders
         return
     yield from _names_to_replace(script)
+    yield from _paths_to_replace(script)
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
         if "<" not in line or number in script.quoted_lines:
@@ -81,9 +82,31 @@ def jg208_placeholder(script: Script) -> Findings:
 
 _NAMES = ("account", "partition", "qos", "reservation", "mail-user", "A", "q", "M")
 _PLACEHOLDER_NAME = re.compile(
-    r"(?i)\[[a-z][\w -]*\]|your[_.-].*|x{3,}|changeme|todo|(your|(my|insert|enter)[_.-])(account"
+    r"(?i)\[[a-z][\w -]*\]|your[_.-].*|(\w*[_-])?x{3,}|changeme|todo"
+    r"|(your|(my|insert|enter)[_.-])(account"
     r"|group|project|allocation|partition|queue|qos|reservation|e?-?mail|user|name|address)\w*(@.*)?"
 )
+
+
+_NO_PATH = re.compile(
+    r"(?i:/path[/_-]to(?![a-z]))[\w./-]*|\[[a-z]+[-_](dir|path|name|file|folder)\]"
+)
+
+
+def _paths_to_replace(script: Script) -> Findings:
+    """The first path such as /path/to/data, or [data-dir], and how many more there are."""
+    words = [word for command in script.commands for word in command.words[1:] if _is_used(command)]
+    words += [each.value for each in script.assignments]
+    words.sort(key=lambda word: (word.line, word.column))
+    found = [(word, path[0]) for word in words if (path := _NO_PATH.search(word.text))]
+    for word, placeholder in found[:1]:
+        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        text = f"the placeholder {placeholder} was not replaced{more}"
+        yield finding_at(word, text, "replace it by a value")
+
+
+def _is_used(command: Command) -> bool:
+    return not _MESSAGE.fullmatch(command.name) and command.name not in ("[", "test", "[[")
 
 
 def _names_to_replace(script: Script) -> Findings:
@@ -238,6 +261,8 @@ _TOKENS = {
     "Weights & Biases": r"(?:WANDB_API_KEY=|wandb login )['\"]?[0-9a-f]{40}\b",
     "OpenAI": r"(?<![\w/-])sk-(?:[A-Za-z0-9]{40,}|proj-[\w-]{40,})",
     "AWS": r"\bAKIA[A-Z0-9]{16}\b",
+    "a service": r"\w(?<!WANDB)(?:_API_KEY|_TOKEN|_SECRET|_PASSWORD)=(['\"]?)"
+    r"(?!hf_|gh[oprsu]_|sk-)(?=\w*\d)(?=\w*[A-Za-z])[\w-]{20,}\1(?!\S)",
 }
 
 

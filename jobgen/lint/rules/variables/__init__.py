@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from jobgen.lint.launchers import launchers, work_commands
-from jobgen.lint.reader.commands import Use, base_name, kinds_of
+from jobgen.lint.reader.commands import OUTER, Use, base_name, kinds_of
 from jobgen.lint.rules import Assignment, Finding, Findings, Script, Word, finding_at, optional
 
 
@@ -67,11 +67,23 @@ def jg504_expanded_too_early(script: Script) -> Findings:
                 text = f"${name} is expanded before it is set for this command"
                 yield finding_at(assignment, text, f"export {name}={value} on a line before")
 
+    for command in script.commands if "awk" in script.text else ():
+        field = re.search(rf"{OUTER}(\d)\b", command.text) if "awk" in command.name else None
+        if field:
+            text = f"${field[1]} is expanded before awk starts: it is an argument of this script"
+            yield finding_at(command, text, f"write \\${field[1]}, or the string in single quotes")
+
 
 _COMPARES_NUMBERS = re.compile(r"\s-(eq|ne|lt|le|gt|ge)\s")
 
 
 def jg505_set_only_in_comment(script: Script) -> Findings:
+    seen = {name for each in script.comments for name in re.findall(r"\w+", each.text)}
+    for use in script.variable_uses if script.active_directives else ():
+        if use.name not in seen and (other := _other_case(script, use)):
+            seen.add(use.name)
+            text = f"${use.name} has no value: the variable that is set is ${other}"
+            yield Finding(use.line, use.column, text, f"write ${other}", f"${use.name}")
     if not script.active_directives or _may_be_given(script):
         return
     for use in _uses_of_unset(script):
@@ -82,6 +94,20 @@ def jg505_set_only_in_comment(script: Script) -> Findings:
         elif comment := _only_comment(script, name):
             text = f"${name} is used, but set only in this comment"
             yield finding_at(comment, text, "remove the #")
+
+
+_OF_SHELL = frozenset("PWD HOME USER HOSTNAME TMPDIR SCRATCH SECONDS RANDOM".split())
+
+
+def _other_case(script: Script, use: Use) -> str:
+    """The variable that is meant by one which nothing sets, in capitals or in small letters."""
+    other = use.name.upper() if use.name.islower() else use.name.lower()
+    is_given = script.flow.sets(use.name) or not use.is_plain or use.name == other
+    if is_given or use.name.endswith("proxy") or use.name.isupper() or use.place.starter:
+        return ""
+    own = script.assignments_of(other)
+    is_given_by = any(use.name in each.value.variables for each in own)
+    return other if (own and not is_given_by) or (not own and other in _OF_SHELL) else ""
 
 
 def _uses_of_unset(script: Script) -> list[Use]:
@@ -162,6 +188,29 @@ def _first_use(script: Script, name: str) -> Word | None:
     plain = re.compile(rf"\$({name}\b|\{{{name}\}})")
     used = [word for word in words if name in word.variables and plain.search(word.raw)]
     return min(used, key=lambda word: (word.line, word.column), default=None)
+
+
+_INTERFACES = r"(?!\d+\.\d+\.)[^\s;]*", "names of interfaces, with commas"
+# What NCCL and torch take; other values are an error, or mean the default.
+_VALUES = {
+    "NCCL_IB_TIMEOUT": (r"[0-2]?\d|3[01]", "0 to 31, for 4.096 µs times 2 to this power"),
+    "NCCL_IB_RETRY_CNT": ("[0-7]", "0 to 7"),
+    "NCCL_DEBUG": ("(?i:NONE|VERSION|WARN|INFO|ABORT|TRACE)", "VERSION, WARN, INFO or TRACE"),
+    "NCCL_SOCKET_IFNAME": _INTERFACES,
+    "GLOO_SOCKET_IFNAME": _INTERFACES,
+    "TORCH_DISTRIBUTED_DEBUG": ("(?i:OFF|INFO|DETAIL)", "OFF, INFO or DETAIL"),
+}
+
+
+def jg510_invalid_value_of_nccl(script: Script) -> Findings:
+    for assignment in script.assignments:
+        pattern, values = _VALUES.get(assignment.name, ("", ""))
+        value, is_array = assignment.value, assignment.items is not None
+        if not pattern or not value.text or not value.is_literal or is_array:
+            continue
+        if not re.fullmatch(pattern, value.text):
+            text = f"{assignment.name} does not take `{value.text}`"
+            yield finding_at(assignment, text, f"it takes {values}")
 
 
 _DEBUGGING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")

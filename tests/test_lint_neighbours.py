@@ -1,0 +1,220 @@
+"""Faults that were found in public scripts, each with a neighbour that is right."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("tree_sitter_bash")
+
+from jobgen.lint.run import problems_in
+from jobgen.lint.settings import Settings
+
+ONE, TWO = "#SBATCH --nodes=1\n", "#SBATCH --nodes=2\n"
+RUN = "srun python t.py\n"
+C10D = "--nnodes=2 --rdzv-backend=c10d --rdzv-id=7 --rdzv-endpoint=$HEAD:29500"
+HOSTS = "hosts=$(scontrol show hostnames)\n"
+
+# The code, the faulty script, and the right one.
+PAIRS = {
+    "a message after several runs": (
+        "JG305", f"{ONE}{RUN}srun ./b\necho done", f"{ONE}{RUN}echo next\nsrun ./b"
+    ),
+    "a copy after the run": ("JG305", f"{ONE}{RUN}cp out.log $HOME", f"{ONE}cp a b\n{RUN}"),
+    "a status that is only printed": (
+        "JG305", f"{ONE}{RUN}code=$?\necho $code", f"{ONE}{RUN}code=$?\necho $code\nexit $code"
+    ),
+    "a status that only chooses a message": (
+        "JG305",
+        f"{ONE}{RUN}if [ $? -eq 0 ]; then echo good; else echo failed; fi",
+        f"{ONE}{RUN}if [ $? -ne 0 ]; then echo failed; exit 1; fi\necho good",
+    ),
+    "a condition without an end": (
+        "JG305",
+        f"{ONE}if srun python t.py; then echo good; fi",
+        f"{ONE}if srun python t.py; then echo good; else exit 3; fi",
+    ),
+    "or true": (
+        "JG305", f"{ONE}set -e\nsrun python t.py || true", f"{ONE}srun python t.py && date"
+    ),
+    "or a message": (
+        "JG305", f"{ONE}srun python t.py || echo failed", f"{ONE}srun python t.py || exit 1\ndate"
+    ),
+    "a message on purpose": (
+        "JG305", f"{ONE}{RUN}echo end", f"{ONE}{RUN}echo 'a failure here is non-fatal'"
+    ),
+    "runs in a loop": (
+        "JG305",
+        f"{ONE}for s in 1 2; do\n{RUN}done\necho end",
+        f"{ONE}for s in 1 2; do\n  srun python t.py && break\n  sleep 9\ndone",
+    ),
+    "a branch that does not run": (
+        "JG305",
+        f"{ONE}if [ $A ]; then\n{RUN}fi\necho end",
+        f"{ONE}if [ $A ]; then\n{RUN}else\n  echo no\nfi",
+    ),
+    "a wait for one process, and more": (
+        "JG305", f"{ONE}srun ./a --now &\nwait $!\ndate", f"{ONE}srun ./a --now &\ndate\nwait $!"
+    ),
+    "wait without a process in the background": ("JG305", f"{ONE}{RUN}wait", f"{ONE}{RUN}"),
+    "nodes over ssh": (
+        "JG305",
+        f"{ONE}for h in $H; do ssh $h bash run.sh & done\nwait\necho end",
+        f"{ONE}for h in $H; do ssh $h bash run.sh & p=$!; done\nwait $p",
+    ),
+    "a string for the nodes": (
+        "JG305",
+        f"{TWO}srun bash -c 'torchrun {C10D} --nproc-per-node=4 t.py; date'",
+        f"{TWO}srun bash -c 'date; torchrun {C10D} --nproc-per-node=4 t.py'",
+    ),
+    "a command in a variable": (
+        "JG305", f"{ONE}c='srun a.out'\n$c\nset +x\nexit 0", f"{ONE}c='hostname'\n$c\nexit 0"
+    ),
+    "a module": (
+        "JG305", f"{ONE}python -m train.main\necho end", f"{ONE}python -m pip list\necho end"
+    ),
+    "a pipe, whose status is looked at": (
+        "JG304",
+        f"{ONE}srun python t.py | tee log\nstatus=$?\nexit $status",
+        f"{ONE}srun python t.py | tee log\ngrep -q Error log && exit 1",
+    ),
+    "a pipe to a filter": (
+        "JG304",
+        f"{ONE}srun python t.py | grep -v warning",
+        f"{ONE}if srun python t.py | grep -q good; then date; fi",
+    ),
+    "a signal for the steps": (
+        "JG307",
+        f"{ONE}#SBATCH --signal=TERM@60\ntorchrun --standalone t.py",
+        f"{ONE}#SBATCH --signal=TERM@60\nsrun torchrun --standalone t.py",
+    ),
+    "a signal for the batch script": (
+        "JG307",
+        f"{ONE}#SBATCH --signal=B:USR1@60\n{RUN}",
+        f"{ONE}#SBATCH --signal=B:USR1@60\nexec srun python t.py",
+    ),
+    "ranks as many as the tasks": (
+        "JG103",
+        f"{ONE}#SBATCH --ntasks-per-node=4 --gres=gpu:2\n"
+        "torchrun --nproc-per-node=$SLURM_NTASKS_PER_NODE t.py",
+        f"{ONE}#SBATCH --ntasks-per-node=2 --gres=gpu:2\n"
+        "torchrun --nproc-per-node=$SLURM_NTASKS_PER_NODE t.py",
+    ),
+    "all GPUs of the job on each node": (
+        "JG103",
+        f"{TWO}#SBATCH --gpus=8\nsrun torchrun {C10D} --nproc-per-node=$SLURM_GPUS t.py",
+        f"{TWO}#SBATCH --gpus=8\nsrun torchrun {C10D} --nproc-per-node=$((SLURM_GPUS / 2)) t.py",
+    ),
+    "as many nodes as ranks": (
+        "JG102",
+        f"{ONE}#SBATCH --ntasks-per-node=8\nn=$((SLURM_NNODES * SLURM_NTASKS_PER_NODE))\n"
+        "srun torchrun --nnodes=$n t.py",
+        f"{ONE}#SBATCH --ntasks-per-node=8\nn=$((SLURM_NNODES * 1))\n"
+        "srun torchrun --nnodes=$n t.py",
+    ),
+    "an agent for each of --ntasks": (
+        "JG105",
+        f"{TWO}#SBATCH --ntasks=16\nsrun torchrun {C10D} --nproc-per-node=8 t.py",
+        f"{TWO}#SBATCH --ntasks=2\nsrun torchrun {C10D} --nproc-per-node=8 t.py",
+    ),
+    "an agent for each task of the step": (
+        "JG105",
+        f"{TWO}srun --ntasks-per-node=4 torchrun {C10D} --nproc-per-node=4 t.py",
+        f"{TWO}#SBATCH --ntasks-per-node=4\n"
+        f"srun --ntasks-per-node=1 torchrun {C10D} --nproc-per-node=4 t.py",
+    ),
+    "an agent in a branch": (
+        "JG105",
+        f"{TWO}#SBATCH --ntasks-per-node=4\n"
+        f"srun bash -c 'if [ -f x ]; then torchrun {C10D} --nproc-per-node=4 t.py; fi'",
+        f"{TWO}#SBATCH --ntasks-per-node=4\n"
+        f"srun bash -c '[ $SLURM_LOCALID = 0 ] && torchrun {C10D} --nproc-per-node=4 t.py'",
+    ),
+    "one rank, since nothing says how many": (
+        "JG114",
+        f"{ONE}#SBATCH --gres=gpu:4\npython -m torch.distributed.launch t.py",
+        f"{ONE}#SBATCH --gres=gpu:4\nexport PET_NPROC_PER_NODE=4\ntorchrun t.py",
+    ),
+    "threads for the cores of all tasks": (
+        "JG406",
+        f"{ONE}#SBATCH --ntasks-per-node=4\nexport OMP_NUM_THREADS=$(nproc)\n{RUN}",
+        f"{ONE}#SBATCH --ntasks-per-node=1\nexport OMP_NUM_THREADS=$(nproc)\n{RUN}",
+    ),
+    "files beside the script": (
+        "JG610",
+        f'{ONE}root="$(cd "$(dirname "$0")/.." && pwd)"\n. "$root/env.sh"\n{RUN}',
+        f'{ONE}root="${{ROOT:-$(cd "$(dirname "$0")/.." && pwd)}}"\n. "$root/env.sh"\n{RUN}',
+    ),
+    "a folder below that of the submission": (
+        "JG210",
+        f'{ONE}#SBATCH -o logs/a\nroot="${{SLURM_SUBMIT_DIR:-$PWD}}"\nmkdir -p "$root/logs"\n{RUN}',
+        f'{ONE}#SBATCH -o logs/a\nroot="${{ROOT:-/scratch}}"\nmkdir -p "$root/logs"\n{RUN}',
+    ),
+    "small letters for capitals": (
+        "JG505",
+        f"{ONE}SCALE=3\nsrun python t.py --name ${{scale}}",
+        f"{ONE}SCALE=${{scale}}\nsrun python t.py --name ${{scale}}",
+    ),
+    "small letters for a variable of the shell": (
+        "JG505", f"{ONE}export A=${{pwd}}/x\n{RUN}", f"{ONE}pwd=/x\nexport A=${{pwd}}/x\n{RUN}"
+    ),
+    "a path of two variables": (
+        "JG505",
+        f"{ONE}srun python t.py --out $out\nout=$A/$B/c",
+        f"{ONE}out=$A/$B/c\nsrun python t.py --out $out",
+    ),
+    "a field of awk in double quotes": (
+        "JG504",
+        f"{ONE}ssh $H \"ss -tan | awk '{{print $4}}'\"\n{RUN}",
+        f"{ONE}ssh $H \"ss -tan | awk '{{print \\$4}}'\"\n{RUN}",
+    ),
+    "a list in quotes": (
+        "JG128",
+        f'{TWO}{HOSTS}a=("$hosts")\nsrun -w ${{a[0]}} python t.py',
+        f'{TWO}{HOSTS}a=($hosts)\nb=("$HEAD")\nsrun -w ${{a[0]}} python t.py --to ${{b[0]}}',
+    ),
+    "a list that is cut at a comma": (
+        "JG128",
+        f"{TWO}export MASTER_ADDR=$(echo $SLURM_NODELIST | cut -d, -f1)\n{RUN}",
+        f"{TWO}export MASTER_ADDR=$(scontrol show hostnames $SLURM_NODELIST | head -n1)\n{RUN}",
+    ),
+    "a list as an address": (
+        "JG128",
+        f"{TWO}export MASTER_ADDR=$SLURM_NODELIST\n{RUN}",
+        f"{ONE}export MASTER_ADDR=$SLURM_NODELIST\n{RUN}",
+    ),
+    "a pattern in the name": (
+        "JG223", f"#SBATCH -N 1 -J a-%A_%a\n{RUN}", f"#SBATCH -N 1 -J a-50% -o a-%A_%a\n{RUN}"
+    ),
+    "an address of an interface": (
+        "JG510",
+        f"{TWO}export NCCL_SOCKET_IFNAME=10.0.0.1\n{RUN}",
+        f"{TWO}export NCCL_SOCKET_IFNAME==ib0,bond0\n{RUN}",
+    ),
+    "a level that there is not": (
+        "JG510", f"{TWO}export NCCL_DEBUG=DEBUG\n{RUN}", f"{TWO}export NCCL_DEBUG=info\n{RUN}"
+    ),
+    "a path of an example": (
+        "JG208",
+        f"{ONE}DATA=/path/to/data\nsrun python t.py $DATA",
+        f"{ONE}echo 'usage: /path/to/data'\nsrun python t.py [a-c]*/path/tools",
+    ),
+    "a folder of an example": (
+        "JG208", f"{ONE}srun python t.py '[data-dir]/a'", f"{ONE}srun python t.py '[a-d]ir/a'"
+    ),
+    "a project of an example": (
+        "JG208", f"#SBATCH -N 1 -A project_xxxx\n{RUN}", f"#SBATCH -N 1 -A project_xx7\n{RUN}"
+    ),
+    "a key of a service": (
+        "JG609",
+        f"{ONE}export COMET_API_KEY=a1b2c3d4e5f6g7h8i9j0k1l2\n{RUN}",
+        f"{ONE}export COMET_API_KEY=$(cat key_a1b2c3d4e5f6g7h8i9j0)\n{RUN}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_fault_is_found_and_its_neighbour_is_not(name: str) -> None:
+    code, wrong, right = PAIRS[name]
+    for text, expected in ((wrong, {code}), (right, set())):
+        found = problems_in(f"#!/bin/bash\n{text}\n", "job.sh", Settings())
+        assert {each.code for each in found} & {code} == expected, text
