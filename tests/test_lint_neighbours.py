@@ -52,6 +52,11 @@ PAIRS = {
         f"{ONE}if [ $A ]; then\n{RUN}fi\necho end",
         f"{ONE}if [ $A ]; then\n{RUN}else\n  echo no\nfi",
     ),
+    "a wait for a server that was ended": (
+        "JG305",
+        f"{ONE}srun ./serve &\np=$!\n{RUN}kill $p\nwait $p",
+        f"{ONE}srun ./serve &\np=$!\n{RUN}",
+    ),
     "a wait for one process, and more": (
         "JG305", f"{ONE}srun ./a --now &\nwait $!\ndate", f"{ONE}srun ./a --now &\ndate\nwait $!"
     ),
@@ -148,6 +153,16 @@ PAIRS = {
         "JG210",
         f'{ONE}#SBATCH -o logs/a\nroot="${{SLURM_SUBMIT_DIR:-$PWD}}"\nmkdir -p "$root/logs"\n{RUN}',
         f'{ONE}#SBATCH -o logs/a\nroot="${{ROOT:-/scratch}}"\nmkdir -p "$root/logs"\n{RUN}',
+    ),
+    "a folder below that of a cd": (
+        "JG210",
+        f"{ONE}#SBATCH -o /work/logs/a\ncd /work\nmkdir -p logs\n{RUN}",
+        f"{ONE}#SBATCH -o /work/logs/a\ncd /work/b\nmkdir -p logs\n{RUN}",
+    ),
+    "python, on one of two nodes": (
+        "JG125",
+        f"{TWO}echo $SLURM_JOB_NODELIST\npython t.py",
+        f"{TWO}python t.py --hosts $SLURM_JOB_NODELIST",
     ),
     "small letters for capitals": (
         "JG505",

@@ -22,7 +22,7 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
         for command in script.commands
         if command.name == "mkdir" and not _submits_then(script, command)
         for word in script.expanded_words(command)[1:]
-        for folder in _made(script.origin(word.text, command))
+        for folder in _made(script.origin(word.text, command), _entered(script, command))
     }
     for directive in directives:
         folder = directive.value.rpartition("/")[0].removeprefix("./")
@@ -60,10 +60,22 @@ _WORKING_FOLDER = re.compile(
 )
 
 
-def _made(path: str) -> list[str]:
-    """The folders that a `mkdir -p` makes, from that of the submission: `a/b` and `a`."""
+def _made(path: str, entered: str) -> list[str]:
+    """The folders that a `mkdir -p` makes, from that of the submission: `a/b` and `a`.
+
+    `entered` is the absolute path of the folder in which it runs, if a `cd` says so.
+    """
     folder = _WORKING_FOLDER.sub("", path, count=1).rstrip("/")
-    return [folder[: found.start()] for found in re.finditer("(?<=.)/", folder)] + [folder]
+    parts = [folder[: found.start()] for found in re.finditer("(?<=.)/", folder)] + [folder]
+    return parts + [f"{entered}/{part}" for part in parts if entered and not path.startswith("/")]
+
+
+def _entered(script: Script, command: Command) -> str:
+    before = [each for each in script.own_commands if each.offset < command.offset]
+    texts = [
+        script.resolved(" ".join(each.arguments), each) for each in before if each.name == "cd"
+    ]
+    return texts[-1].rstrip("/") if texts and texts[-1].startswith("/") else ""
 
 
 def _submits_then(script: Script, mkdir: Command) -> bool:

@@ -14,7 +14,7 @@ from jobgen.lint.launchers import (
     work_commands,
 )
 from jobgen.lint.reader.directives import program_of
-from jobgen.lint.rules import Assignment, Command, Findings, Script, finding_at, optional
+from jobgen.lint.rules import Assignment, Command, Findings, Script, finding_at
 
 _CURES = {
     "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
@@ -118,14 +118,13 @@ def jg119_world_per_node(script: Script) -> Findings:
 _STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
 
 
-# Off by default: the program itself may start the other ranks.
-@optional
 def jg125_other_nodes_idle(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or launchers(script) or starts_elsewhere(script):
         return
     runs = [command for command in work_commands(script) if command.name.startswith("python")]
-    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(script.code):
+    code = re.sub(r"(?m)^\s*echo .*", "", script.code)
+    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(code):
         text = f"python runs on the first of the {nodes} nodes only"
         yield finding_at(runs[0], text, "start it with srun, or request one node")
 

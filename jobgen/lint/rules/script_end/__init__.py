@@ -21,7 +21,8 @@ _SMALL_COMMANDS = frozenset(
     """
     echo date deactivate printf conda mamba rm module ml set unset cd popd sacct sstat seff squeue
     dcgmi nvidia-smi rocm-smi sleep wait true : kill pkill touch mkdir cp mv rsync tar ls du df cat
-    tail head tee sync curl mail [ [[ test export
+    tail head tee sync curl mail [ [[ test export uname pwd env printenv hostname whoami uptime free
+    lscpu times
     """.split()
 )
 
@@ -62,7 +63,11 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
     if not runs or not is_job or _has_own_end(script):
         return
     if len(in_front) < len(runs):
-        in_front += [each for each in script.own_commands if each.name == "wait" and each.arguments]
+        killed = {
+            word for each in script.own_commands if each.name == "kill" for word in each.arguments
+        }
+        waits = [each for each in script.own_commands if each.name == "wait" and each.arguments]
+        in_front += [each for each in waits if not killed.intersection(each.arguments)]
     run = max(in_front, key=lambda command: command.offset, default=None)
     if not run or ("background" in runs[-1].enclosing and run.offset < runs[-1].offset):
         yield from _hidden_by_wait(script, runs)
