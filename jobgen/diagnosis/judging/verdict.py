@@ -171,7 +171,7 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     begin = min((event.line for event in seen), default=0)
     early = [e for e in failed if e.status not in NOT_TELLING and e.line < begin]
     evidence = [*early, *seen[:2], *failed]
-    advice = _cure(case, evidence[0], evidence[0].code) if evidence[0].code else ""
+    advice = _cure(case, evidence[0], evidence[0].code or "launcher-report")
     return _made(place, evidence, events)._replace(cure=advice)
 
 
