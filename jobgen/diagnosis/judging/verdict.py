@@ -32,6 +32,8 @@ def judge(case: Case) -> Verdict:
 
 def _judged(case: Case) -> Verdict:
     events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
+    if _only_ended(events):
+        events = case.absent(events[0].file) + events
     groups = by_class(events)
     causes = {
         code: found
@@ -48,6 +50,12 @@ def _judged(case: Case) -> Verdict:
     explained_by_all = unexplained(groups)
     rest = {code: each for code, each in causes.items() if code in explained_by_all} or causes
     return _verdict(case, events, rest, ranked(rest))
+
+
+def _only_ended(events: list[Event]) -> bool:
+    """Whether nothing is seen but that somebody ended the job, so that it may have hung."""
+    codes = {event.code for event in events if event.code and event.role is not Role.TEARDOWN}
+    return bool(codes) and codes <= codes_with("scheduler") | {"silent-hang"}
 
 
 def _had_failed(events: list[Event]) -> bool:

@@ -1,6 +1,9 @@
 """Facts from all lines of a log: the ranks, their nodes, and the nodes' addresses."""
 
 import re
+from collections import Counter
+
+from jobgen.diagnosis.events import Event, Role
 
 LABELS_SEARCHED = 1 << 17  # bytes at the end of each block: all ranks print again and again
 MOST = 20_000  # ranks, or addresses, that are remembered at most
@@ -18,6 +21,12 @@ _NCCL_RANK = (
     rb"(?m)^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
     rb".{0,40}comm 0x\w+ rank (?P<rank>\d{1,6}) n[Rr]anks (?P<world>\d{1,6})\b"
 )
+_JOINING = rb"GLOBAL_RANK: (\d{1,6}), MEMBER: \d{1,6}/(\d{1,6})"  # of Lightning
+_ALL_JOINED = (b"distributed processes registered", b" - CUDA_VISIBLE_DEVICES: [")
+_NOT_JOINED = """\
+start all ranks: srun with --ntasks-per-node = devices, and Trainer(num_nodes=N) as sbatch's \
+--nodes=N; without srun, each node needs its own NODE_RANK"""
+MOST_SHOWN = 8
 _READY = rb"jobgen: (?P<node>\S+) is ready, (?P<address>[\da-f.:]+) on"
 # Starters of a node's ranks: under them, a task of srun is a node.
 _TORCHRUN = (
@@ -42,6 +51,7 @@ class Census:
         self.world = 0  # the number of ranks; 0 if it is unknown
         self.is_torchrun = False
         self.is_jobgens = False  # a script of jobgen made the log
+        self.joining: Counter[int] = Counter()  # how often ranks of Lightning began to wait
 
     def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:
         """Take a block that begins and ends with whole lines."""
@@ -62,6 +72,8 @@ class Census:
                 if len(self.rank_nodes) < MOST:
                     self.rank_nodes[int(info["rank"])] = _text(info["node"])
                 self.world = max(self.world, int(info["world"]))
+        if b"GLOBAL_RANK" in block or self.joining:
+            self._take_joining(block)
         if b" is ready, " in block:
             for ready in re.finditer(_READY, block):
                 self.addresses[_text(ready["address"])] = _text(ready["node"])
@@ -69,6 +81,30 @@ class Census:
         self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
+
+    def _take_joining(self, block: bytes) -> None:
+        for rank, world in re.findall(_JOINING, block):
+            if len(self.joining) < MOST:
+                self.joining[int(rank)] += 1
+            self.world = max(self.world, int(world))
+        if any(words in block for words in _ALL_JOINED):
+            self.joining.clear()
+
+    def absent(self, file: str) -> list[Event]:
+        """An event of `file` for the ranks of Lightning for which the others waited, if any."""
+        absent = [rank for rank in range(self.world) if rank not in self.joining]
+        if not (absent and self.joining):
+            return []
+        says = f"of {self.world} ranks, {_numbers(absent)} never began"
+        if twice := [rank for rank, times in self.joining.items() if times > 1]:
+            says += f", and {_numbers(twice)} more than once"
+        event = Event("silent-hang", Role.CAUSE, says, file, text=says, certainty="likely")
+        return [event._replace(cures=_NOT_JOINED)]
+
+
+def _numbers(ranks: list[int]) -> str:
+    more = f" and {len(ranks) - MOST_SHOWN} more" if len(ranks) > MOST_SHOWN else ""
+    return ", ".join(map(str, ranks[:MOST_SHOWN])) + more
 
 
 def _text(value: bytes) -> str:
