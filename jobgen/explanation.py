@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _INDENT, _CONTINUED = " " * 4, " " * 8
+_JOINT = "\0"  # between the lines of one pattern or heading
 
 
 class Explanation(NamedTuple):
@@ -62,13 +63,13 @@ def read_patterns(text: str, parts: Mapping[str, str]) -> Iterator[tuple[str, st
 
 def _whole_lines(text: str) -> list[str]:
     """Returns the lines without comments; a line indented twice continues the line before it."""
-    lines = [""]
-    for line in text.splitlines():
-        if line.startswith(_CONTINUED):
-            lines[-1] += " " * lines[-1][0].islower() + line[len(_CONTINUED) :]
+    lines = []
+    for line in text.replace(f"\n{_CONTINUED}", _JOINT).splitlines():
+        if _JOINT in line:
+            lines.append(line.replace(_JOINT, " " if line[0].islower() else ""))
         elif line and not line.lstrip().startswith("# "):
             lines.append(line)
-    return lines[1:]
+    return lines
 
 
 def _filled(pattern: str, parts: dict[str, str]) -> str:
