@@ -1,7 +1,6 @@
 """Facts from all lines of a log: the ranks, their nodes, and the nodes' addresses."""
 
 import re
-from collections import Counter
 
 from jobgen.diagnosis.events import Event, Role
 
@@ -51,7 +50,7 @@ class Census:
         self.world = 0  # the number of ranks; 0 if it is unknown
         self.is_torchrun = False
         self.is_jobgens = False  # a script of jobgen made the log
-        self.joining: Counter[int] = Counter()  # how often ranks of Lightning began to wait
+        self.joining: set[int] = set()  # the ranks of Lightning that began to wait for the others
 
     def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:
         """Take a block that begins and ends with whole lines."""
@@ -85,7 +84,7 @@ class Census:
     def _take_joining(self, block: bytes) -> None:
         for rank, world in re.findall(_JOINING, block):
             if len(self.joining) < MOST:
-                self.joining[int(rank)] += 1
+                self.joining.add(int(rank))
             self.world = max(self.world, int(world))
         if any(words in block for words in _ALL_JOINED):
             self.joining.clear()
@@ -95,16 +94,11 @@ class Census:
         absent = [rank for rank in range(self.world) if rank not in self.joining]
         if not (absent and self.joining):
             return []
-        says = f"of {self.world} ranks, {_numbers(absent)} never began"
-        if twice := [rank for rank, times in self.joining.items() if times > 1]:
-            says += f", and {_numbers(twice)} more than once"
+        shown = ", ".join(map(str, absent[:MOST_SHOWN]))
+        more = f" and {len(absent) - MOST_SHOWN} more" if len(absent) > MOST_SHOWN else ""
+        says = f"of {self.world} ranks, {shown}{more} never began"
         event = Event("silent-hang", Role.CAUSE, says, file, text=says, certainty="likely")
         return [event._replace(cures=_NOT_JOINED)]
-
-
-def _numbers(ranks: list[int]) -> str:
-    more = f" and {len(ranks) - MOST_SHOWN} more" if len(ranks) > MOST_SHOWN else ""
-    return ", ".join(map(str, ranks[:MOST_SHOWN])) + more
 
 
 def _text(value: bytes) -> str:
