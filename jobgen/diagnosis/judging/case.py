@@ -59,7 +59,11 @@ def of_the_failure(case: Case) -> list[Event]:
         sure = [event for event in rest if not event.needs_failure]
         # If there is only one log, nothing shows that the job got over an event at its end.
         last = _at_the_end(rest, case) if len(case.lines) == 1 else []
-        rest = sure or [e._replace(certainty="possible") for e in last if e.role is Role.CAUSE]
+        rest = (
+            rest
+            if sure
+            else [e._replace(certainty="possible") for e in last if e.role is Role.CAUSE]
+        )
     return _without_repeats(_numbered(rest, case))
 
 

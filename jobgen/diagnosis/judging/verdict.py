@@ -97,7 +97,8 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     own = rest[order[0]]
     main = first(own)
     if main.reporter:  # a dump or a stack that names the rank tells more than ranks that waited
-        main = first([e for e in own if e.rank is not None and not e.reporter] or own)
+        direct = [e for e in own if not e.reporter and (e.node or e.rank is not None)]
+        main = first(direct or own)
     cut_off = places.node_cut_off(case, own)
     if main.reporter:
         place = cut_off or places.absent_ranks(case, own)
