@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter_bash")
 
+from jobgen.errors import JobgenError
 from jobgen.lint.options import TOOLS, known_options, read_versions
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
@@ -198,6 +199,14 @@ def test_every_tool_has_a_newest_version() -> None:
     newest = dict(read_versions("--for", TOOLS))
     assert newest["slurm"] >= "26.05"
     assert newest["openpbs"] >= "23.06"
+
+
+def test_a_version_that_is_newer_than_the_table_counts_as_its_newest() -> None:
+    newest = read_versions("--for", ["torch", "slurm"])
+    assert read_versions("--for", ["torch=99.1", "slurm=2100.05.3"]) == newest
+    for text in ("torch=99.", "torch=new", "torch=2.x"):
+        with pytest.raises(JobgenError, match="is known"):
+            read_versions("--for", [text])
 
 
 def test_the_newest_meaning_of_a_name_counts() -> None:

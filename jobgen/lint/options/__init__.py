@@ -7,6 +7,7 @@ the values that options take (option_values/), and the meaning of options.
 """
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -121,7 +122,8 @@ def asked_for(command: str, versions: Versions) -> list[tuple[str, Options, Opti
 def read_versions(place: str, texts: Iterable[str]) -> Versions:
     """The versions that texts such as slurm=23.11 ask for; a name alone means the newest.
 
-    Raises JobgenError for a tool or a version that is not known; `place` is to blame.
+    So does a version that is newer than the newest which was read. Raises JobgenError for a tool
+    or a version that is not known; `place` is to blame.
     """
     versions: dict[str, str] = {}
     for text in texts:
@@ -131,11 +133,20 @@ def read_versions(place: str, texts: Iterable[str]) -> Versions:
             raise problem(place, wrong, "usage", nearest_hint(name, TOOLS))
         releases = next(iter(_read(TOOLS[name][0]).values())).versions
         version = ".".join((version or releases[-1]).split(".")[:2])
+        if _is_newer(version, releases[-1]):
+            version = releases[-1]
         if version not in releases:
             wrong = f"no {TOOLS[name][1]} {version!r:.20} is known"
             raise problem(place, wrong, "usage", nearest_hint(version, releases))
         versions[name] = version
     return tuple(versions.items())
+
+
+def _is_newer(version: str, other: str) -> bool:
+    """Whether a version such as 23.11 comes after another; a text that is none does not."""
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", version):
+        return False
+    return [*map(int, version.split("."))] > [*map(int, other.split("."))]
 
 
 @cache
