@@ -120,6 +120,9 @@ JOB_FOLDER_BYTES = 1 << 29
 # bytes of a rank's dump; one of the usual 2,000 entries has one or two million; else a huge
 # untrusted file takes all memory
 DUMP_BYTES = 1 << 26
+# bytes of an answer of sacct, scontrol, qstat or NCCL that somebody saved; a longer file is a log;
+# else a huge untrusted file takes all memory
+ANSWER_BYTES = 1 << 21
 
 # ---- what `runs` reads: records of jobs ----
 # bytes of a job's record; one of 10,000 nodes has some 200,000; else a huge file in a folder of

@@ -79,6 +79,7 @@ TESTS = {
     "JOB_ENTRIES": "diagnosis/test_folders_hostile.py::test_a_folder_of_many_files_is_read_in_part",
     "JOB_FOLDER_BYTES": "diagnosis/test_folders_hostile.py::test_of_a_huge_file_the_end_is_read",
     "DUMP_BYTES": "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",
+    "ANSWER_BYTES": "diagnosis/test_answers.py::test_any_bytes_are_an_answer_or_a_log",
     "RECORD_BYTES": "test_runs.py::test_a_huge_record_is_none",
     "PARSE_SECONDS": "test_lint.py::test_parsing_is_bounded_in_time",
     "PARSE_MEMORY": "test_lint.py::test_parsing_is_bounded_in_memory",

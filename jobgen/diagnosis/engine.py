@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple
 
-from jobgen.diagnosis.events import SCHEDULER, Verdict
+from jobgen.bounds import ANSWER_BYTES
+from jobgen.diagnosis.answers import FACTS, KERNEL, RAS
+from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
@@ -11,17 +13,16 @@ from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.reader import LineReader
 from jobgen.diagnosis.stacks import stalled_ranks
 
+DUMP = "dump"  # of torch's flight recorder
+
 
 class Source(NamedTuple):
-    """A log: its name as the user gave it, its bytes, and the label that its path gives its lines.
-
-    Or a dump of torch's flight recorder: its path, without bytes.
-    """
+    """A file: its name as the user gave it, its bytes, and the label that its path gives lines."""
 
     name: str
     stream: BinaryIO
     label: Label = Label()
-    is_dump: bool = False
+    kind: str = ""  # what it is, if no log: DUMP (it has no bytes), FACTS, RAS or KERNEL
     shown: Callable[[bytes], bytes] = bytes  # the text that is read of a block
 
 
@@ -32,8 +33,15 @@ def diagnose(sources: Iterable[Source]) -> Verdict:
 
 def verdict_on(case: Case) -> Verdict:
     """The verdict on a job, from the events and the Python stacks of its files."""
-    case.events += stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
-    return judge(case)
+    stalled = stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
+    if not case.answers:
+        case.events += stalled
+        return judge(case)
+    from jobgen.diagnosis.answers.nccl_ras import CURE, NO_ANSWER, with_answers  # seldom needed
+
+    case.events += with_answers(stalled, case)
+    verdict = judge(case)
+    return verdict._replace(cure=CURE) if verdict.says == NO_ANSWER else verdict
 
 
 def collect(sources: Iterable[Source]) -> Case:
@@ -41,14 +49,12 @@ def collect(sources: Iterable[Source]) -> Case:
     case = Case()
     dumps: list[str] = []
     for source in sources:
-        if source.is_dump:
+        if source.kind == DUMP:
             dumps.append(source.name)
             case.lines[source.name] = 0
             continue
         with source.stream:
-            file = File(source.name, LineReader(source.stream, source.shown), source.label, case)
-            file.read()
-        add_file(case, file)
+            _read(source, case)
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have dumps
 
@@ -56,10 +62,26 @@ def collect(sources: Iterable[Source]) -> Case:
     return case
 
 
+def _read(source: Source, case: Case) -> None:
+    """Add what is in one file to the case."""
+    if source.kind == RAS:
+        case.answers[source.name] = source.stream.read(ANSWER_BYTES).decode("utf-8", "replace")
+        case.lines[source.name] = 0
+        return
+    if source.kind == KERNEL:
+        case.kernels.add(source.name)
+    if source.kind == FACTS:
+        case.facts.add(source.name)
+    reader = LineReader(source.stream, source.shown)
+    file = File(source.name, reader, source.label, case, is_facts=source.kind == FACTS)
+    file.read()
+    add_file(case, file)
+
+
 def add_file(case: Case, file: File) -> None:
     """Add what was read of a file to the events and facts of its job."""
     case.events += file.events
     case.lines[file.name] = file.count
     case.stacks += file.stacks.stacks
-    case.has_ended_well |= file.ends_well and file.name == SCHEDULER
+    case.has_ended_well |= file.ends_well and file.name in case.facts
     case.stacks_are_ordered |= file.stacks.are_ordered

@@ -9,8 +9,9 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from jobgen.diagnosis.answers import FACTS, answer_of
 from jobgen.diagnosis.classes import codes
-from jobgen.diagnosis.engine import Source
+from jobgen.diagnosis.engine import DUMP, Source
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem
 from jobgen.paths import to_path, walk
@@ -22,7 +23,7 @@ LOG = (
     r"|^(stdout|stderr)([.\-_]?\d+|\.[\w.-]+)?$"
 )
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
-DUMP = r"\d(\.(json|pkl|pickle))?$"
+DUMP_NAME = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
 # Files that a job script makes in the job's folder.
 _MARKS = ("status", "roll-call")
@@ -31,6 +32,11 @@ _ATTEMPT = re.compile(
     r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"
 )
 _RANK = re.compile(r"(?:^|[-_./])rank[-_.]?(?P<rank>\d{1,6})(?=[-_./]|$)")
+# What a person saved of one node: dmesg-gpu08.txt, journal.gpu08, py-spy_gpu08-rank3.txt
+_OF_NODE = re.compile(
+    r"(?:dmesg|journal(?:ctl)?|py-?spy|nvidia-smi)[-_.](?!rank|pid)(?P<node>[A-Za-z][\w-]*?\d)"
+    r"(?=[-_.]|$)"
+)
 
 
 def sources(paths: Sequence[str]) -> Iterator[Source]:
@@ -53,12 +59,21 @@ def is_job_folder(word: str) -> bool:
 
 
 def _file(path: str, below: str = "") -> Source:
-    """A log or, whatever its name is, a dump of torch's flight recorder; `below` is its folder."""
+    """A log or, whatever its name is, a dump or a saved answer; `below` is its folder."""
     stream = _opened(path)
-    if isinstance(stream, BufferedReader) and is_dump(stream.peek(PEEKED)):
+    label = path_label(os.path.relpath(path, below) if below else path)
+    start = stream.peek(PEEKED) if isinstance(stream, BufferedReader) else b""
+    if is_dump(start):
         stream.close()
-        return Source(path, BytesIO(), is_dump=True)
-    return Source(path, stream, path_label(os.path.relpath(path, below) if below else path))
+        return Source(path, BytesIO(), kind=DUMP)
+    answer = answer_of(start)
+    if answer == FACTS and stream.seekable():
+        from jobgen.diagnosis.answers.scheduler import facts_in  # few files have answers
+
+        if facts := facts_in(stream):
+            stream.close()
+            return Source(path, BytesIO(facts), label, FACTS)
+    return Source(path, stream, label, "" if answer == FACTS else answer)
 
 
 def _folder(top: str) -> Iterator[Source]:
@@ -67,7 +82,7 @@ def _folder(top: str) -> Iterator[Source]:
         os.path.join(folder, name)
         for folder, _, names in walk(to_path(top), refuse)
         for name in names
-        if re.search(LOG, name) or re.search(DUMP, name)
+        if re.search(LOG, name) or re.search(DUMP_NAME, name)
     ]
     found.sort(key=natural)
     logs = [file for file in found if re.search(LOG, os.path.basename(file))]
@@ -75,7 +90,7 @@ def _folder(top: str) -> Iterator[Source]:
     labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
     logs = [file for file in logs if not (_ATTEMPT.search(file) and file.startswith(labelled))]
     texts = [file for file in logs if _kind(file) == "text"]
-    dumps = [file for file in found if re.search(DUMP, file) and _kind(file) == "dump"]
+    dumps = [file for file in found if re.search(DUMP_NAME, file) and _kind(file) == "dump"]
     if not texts and not dumps:
         raise problem(top, "no logs are in this folder", "empty", "name a file, or another folder")
     for file in [*dumps, *texts]:
@@ -97,12 +112,13 @@ def as_word(path: str) -> str:
 
 def path_label(path: str) -> Label:
     """The label that a path gives to lines: torchrun's attempt and local rank, a rank, a node."""
-    found, rank = _ATTEMPT.search(path), _RANK.search(Path(path).name)
+    name = Path(path).name
+    found, rank, node = _ATTEMPT.search(path), _RANK.search(name), _OF_NODE.match(name)
     if not found:
-        return Label(rank=int(rank["rank"])) if rank else Label()
+        return Label(node["node"] if node else None, int(rank["rank"]) if rank else None)
     parts = path[: found.start()].split("/")
-    node = parts[-2] if len(parts) > 1 else None  # jobgen's paths: NODE/ID/attempt_0/…
-    return Label(node, None, int(found["local_rank"]), None, int(found["attempt"]))
+    host = parts[-2] if len(parts) > 1 else None  # jobgen's paths: NODE/ID/attempt_0/…
+    return Label(host, None, int(found["local_rank"]), None, int(found["attempt"]))
 
 
 def natural(path: str) -> list[tuple[int, str]]:
@@ -154,4 +170,5 @@ def refuse(error: OSError, path: str = "") -> NoReturn:
 
 def text_source(name: str, lines: Sequence[str]) -> Source:
     """A source of lines that come from no file, such as the scheduler's facts on a job."""
-    return Source(name, BytesIO("\n".join(lines).encode("utf-8", "surrogateescape")))
+    text = "\n".join(lines).encode("utf-8", "surrogateescape")
+    return Source(name, BytesIO(text), kind=FACTS)

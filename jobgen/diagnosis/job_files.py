@@ -14,6 +14,7 @@ from functools import partial
 from glob import escape, glob
 from pathlib import Path
 
+from jobgen.diagnosis.answers.scheduler import control_fact, pbs_fact, value_in
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import problem
 from jobgen.runs.records import LOGS, read_records
@@ -33,12 +34,6 @@ QUERY_SECONDS = 30.0  # limit for a command: without an answer, scontrol would w
 _SLURM_ID = re.compile(r"(?P<job>\d+(?:_\d+|\+\d+)?)(?:;(?P<cluster>[\w.-]+))?", re.ASCII)
 _PBS_ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[A-Za-z][\w.-]*)?", re.ASCII)
 _HINT = "name the files of its output instead"
-# Fields in the order of their importance; the first field tells the class of failure.
-_SLURM_FIELDS = "JobState Reason ExitCode DerivedExitCode NodeList StartTime EndTime TimeLimit"
-_PBS_FIELDS = (
-    "job_state comment exec_host run_count Resource_List.walltime Resource_List.mem"
-    " resources_used.walltime resources_used.mem resources_used.vmem"
-)
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,7 @@ def _ask_slurm(job: str, cluster: str, ask: Query) -> JobFiles | None:
     paths = [path for record in records for path in _control_paths(record)]
     if not paths:
         paths = output_paths(accounting, ask)
-    facts = [*map(_control_fact, records), *filter(None, map(fact, accounting))]
+    facts = [*map(control_fact, records), *filter(None, map(fact, accounting))]
     folders = [slurm_queue.find_field(record, r"WorkDir=(.*)$") for record in records]
     status = slurm_queue.parse_status("\n\n".join(records))
     return _found(paths, facts, folders, status)
@@ -159,29 +154,16 @@ def _ask_slurm(job: str, cluster: str, ask: Query) -> JobFiles | None:
 def _control_paths(record: str) -> list[str]:
     """The output files in a record of scontrol, which expands most patterns in names itself."""
     values = {
-        "j": _value(record, "JobId"),
-        "A": _value(record, "ArrayJobId"),
-        "a": _value(record, "ArrayTaskId"),
-        "u": _value(record, "UserId").partition("(")[0],
-        "x": _value(record, "JobName"),
+        "j": value_in(record, "JobId"),
+        "A": value_in(record, "ArrayJobId"),
+        "a": value_in(record, "ArrayTaskId"),
+        "u": value_in(record, "UserId").partition("(")[0],
+        "x": value_in(record, "JobName"),
         "N": slurm_queue.find_field(record, r"BatchHost=(\S+)"),
     }
     names = [slurm_queue.find_field(record, rf"{name}=(.*)$") for name in ("StdOut", "StdErr")]
     folder = slurm_queue.find_field(record, r"WorkDir=(.*)$")
     return [expand_pattern(name, values, folder) for name in names if name]
-
-
-def _value(record: str, name: str) -> str:
-    """The first value with this name in a record, up to the next blank."""
-    found = re.search(rf"(?:^|\s){name}=(\S+)", record)
-    return found[1] if found else ""
-
-
-def _control_fact(record: str) -> str:
-    body = record.partition("\n")[2]  # the first line has the job's name
-    fields = {name: _value(body, name) for name in _SLURM_FIELDS.split()}
-    shown = (f"{name}={value}" for name, value in fields.items() if value not in ("", "(null)"))
-    return " ".join(["scontrol:", *shown, f"JobId={_value(record, 'JobId')}"])
 
 
 # ---- PBS ----
@@ -195,7 +177,7 @@ def _ask_pbs(job: str, ask: Query) -> JobFiles | None:
             folders = [found[1]] if found else []
             is_over = attributes["job_state"] in "FMXC"  # C: Torque; X: an ended array job
             status = None if is_over else pbs_queue.parse_status(answer)
-            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)], folders, status)
+            return _found(_pbs_paths(attributes), [pbs_fact(attributes)], folders, status)
     return None
 
 
@@ -215,14 +197,6 @@ def _array_paths(name: str, attributes: dict[str, str]) -> list[str]:
     if index:
         return [name.replace("^array_index^", index)]
     return sorted(glob("[0-9]*".join(map(escape, name.split("^array_index^")))))
-
-
-def _pbs_fact(attributes: dict[str, str]) -> str:
-    """The facts on one line, exit status first; Torque writes exit_status, with other numbers."""
-    status = next((n for n in ("Exit_status", "exit_status") if n in attributes), "")
-    names = [name for name in (status, *_PBS_FIELDS.split()) if name in attributes]
-    shown = " ".join(f"{name}={attributes[name]}" for name in names)
-    return f"qstat: {shown} Job_Id={attributes.get('Job Id', '')}"
 
 
 # ---- both ----

@@ -192,7 +192,7 @@ def _text(stacks: list[Stack]) -> str:
     """The subject and verb of a sentence on ranks: it lists a few ranks, or says how many."""
     ranks = sorted(stack.rank for stack in stacks if stack.rank is not None)
     if len(ranks) < len(stacks):
-        return f"{len(stacks)} processes are"
+        return f"{len(stacks)} processes are" if stacks[1:] else "another process is"
     if len(ranks) > _RANKS_SHOWN:
         return f"{len(ranks)} ranks are"
     word = "rank" if len(ranks) == 1 else "ranks"

@@ -53,8 +53,8 @@ SEPARATOR = "\x1f"
 def account(**fields: str) -> str:
     """A record of sacct of version 24.05 or newer."""
     empty = {
-        **dict.fromkeys("State JobID ExitCode DerivedExitCode Reason NodeList".split(), ""),
-        **dict.fromkeys("Start End Timelimit MaxRSS MaxRSSNode".split(), ""),
+        **dict.fromkeys("State JobID ExitCode DerivedExitCode Reason".split(), ""),
+        **dict.fromkeys("End Start Timelimit NodeList MaxRSS MaxRSSNode".split(), ""),
         **dict.fromkeys("JobIDRaw JobName User WorkDir SubmitLine StdOut StdErr".split(), ""),
     }
     return SEPARATOR.join({**empty, **fields}.values())
@@ -106,9 +106,9 @@ def test_scontrol_knows_the_files_and_the_end(add: Add, tmp_path: Path) -> None:
     assert find_job_files("10_3") == JobFiles(
         (str(tmp_path / "o-12.log"),),
         (
-            "scontrol: JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15 NodeList=gn[03-04]"
-            " StartTime=2026-03-01T10:00:00 EndTime=2026-03-01T10:02:01 TimeLimit=00:02:00"
-            " JobId=12",
+            "scontrol: JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15"
+            " EndTime=2026-03-01T10:02:01 StartTime=2026-03-01T10:00:00 TimeLimit=00:02:00"
+            " NodeList=gn[03-04] JobId=12",
         ),
         (f"{tmp_path}/e-10_3.gn03",),
         (str(tmp_path),),

@@ -7,8 +7,8 @@ from functools import partial
 from io import BytesIO
 
 from jobgen.bounds import JOB_FOLDER_BYTES
-from jobgen.diagnosis.engine import Source
-from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump, open_plain
+from jobgen.diagnosis.engine import DUMP, Source
+from jobgen.diagnosis.files import DUMP_NAME, PEEKED, as_word, is_dump, open_plain
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, read_plain
 from jobgen.diagnosis.lines.labels import Label
 
@@ -72,8 +72,8 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
         for name in sorted(node.names):
             file = os.path.join(node.path, name)
             is_new = changed(file) >= start
-            if is_new and re.search(DUMP, name) and is_dump(read_plain(file, PEEKED)):
-                yield Source(as_word(file), BytesIO(), is_dump=True)
+            if is_new and re.search(DUMP_NAME, name) and is_dump(read_plain(file, PEEKED)):
+                yield Source(as_word(file), BytesIO(), kind=DUMP)
 
 
 def label_of(files: RankFiles) -> Label:

@@ -8,7 +8,7 @@ from pathlib import Path
 from jobgen.diagnosis.chain_job import in_chain
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
-from jobgen.diagnosis.events import SCHEDULER, Event, Role, Verdict
+from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import refuse
 from jobgen.diagnosis.job_folder.endings import Evidence, assigned, node_events, quiet_ranks
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
@@ -112,7 +112,7 @@ def _ended_from_outside(case: Case) -> Verdict:
     case.events = [
         event
         for event in case.events
-        if event.code in outside or (event.code and event.file == SCHEDULER)
+        if event.code in outside or (event.code and event.file in case.facts)
     ]
     first = causes[0] if causes and causes[0].rank is not None else None
     words = (f"rank {first.rank} on {first.node} wrote {first.says}",) if first else ()

@@ -29,6 +29,9 @@ class Case(Census):
         self.seen: set[int] = set()  # the ranks of all events
         self.stacks: list[Stack] = []
         self.stacks_are_ordered = False
+        self.facts: set[str] = set()  # the files with facts of the scheduler
+        self.kernels: set[str] = set()  # the files with a node's notes, also from before the job
+        self.answers: dict[str, str] = {}  # what NCCL's RAS answered, by file
         self.has_ended_well = False  # the scheduler says so
         self.survived: list[Event] = []  # what the job got over
 
@@ -45,7 +48,7 @@ class Case(Census):
 def of_the_failure(case: Case) -> list[Event]:
     """The events that belong to the failure with which the job ended."""
     places = {file: index for index, file in enumerate(case.lines)}
-    events = [event for event in case.events if event.role is not Role.NOISE]
+    events = _without_old_notes([e for e in case.events if e.role is not Role.NOISE], case)
     events.sort(key=lambda event: (places.get(event.file, len(places)), event.line))
     files = {file: [*own] for file, own in groupby(events, key=lambda event: event.file)}
     files = {file: left for file, own in files.items() if (left := _without_survived(own, case))}
@@ -65,6 +68,19 @@ def of_the_failure(case: Case) -> list[Event]:
             else [e._replace(certainty="possible") for e in last if e.role is Role.CAUSE]
         )
     return _without_repeats(_numbered(rest, case))
+
+
+def _without_old_notes(events: list[Event], case: Case) -> list[Event]:
+    """The events without those that a kernel noted hours before or after the job's own lines."""
+    times = [e.time for e in events if e.file not in case.kernels and e.time is not None]
+    first, last = min(times, default=0.0) - LONG_AGO, max(times, default=0.0) + LONG_AGO
+    return [
+        event
+        for event in events
+        if not (times and event.file in case.kernels)
+        or event.time is None
+        or first <= event.time <= last
+    ]
 
 
 def _shows_failure(events: Iterable[Event]) -> bool:

@@ -12,6 +12,7 @@ from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
+MOST_WITNESSES = 3  # further files that are cited
 MOST_NOTES = 2  # on what the job survived
 # Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
 NOT_TELLING = (0, 1, -15, 143, -2, 130)
@@ -27,7 +28,26 @@ def judge(case: Case) -> Verdict:
     found = {e.code: e for e in reversed(case.survived) if e.code not in codes_with("plain")}
     survived = list(found.values())[: -MOST_NOTES - 1 : -1] or case.survived[:1]
     notes = (f"recovered from: {each.says}, {each.file}:{each.line}" for each in survived)
-    return verdict._replace(notes=(*verdict.notes, *notes))
+    evidence = (*verdict.evidence, *_witnesses(verdict, case))
+    says = verdict.says or (evidence[0].says if evidence else "")
+    return verdict._replace(notes=(*verdict.notes, *notes), evidence=evidence, says=says)
+
+
+def _witnesses(verdict: Verdict, case: Case) -> list[Event]:
+    """An event of each other file that shows how the same rank or node ended, or the job."""
+    found = {event.file: event for event in verdict.evidence}
+    cited = len(found)
+    for event in verdict.chain:
+        is_telling = event.status not in (None, 0) or (event.role in CAUSES and not event.reporter)
+        if event.rank is not None:
+            is_same = event.rank == verdict.rank
+        elif event.node:
+            is_same = event.node == verdict.node
+        else:
+            is_same = event.code == verdict.code or event.file in case.facts
+        if is_telling and is_same:
+            found.setdefault(event.file, event)
+    return list(found.values())[cited:][:MOST_WITNESSES]
 
 
 def _judged(case: Case) -> Verdict:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from jobgen.diagnosis.events import SCHEDULER, Event, Role
+from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
@@ -39,16 +39,18 @@ _NUMBER = r"-?\d{1,9}"
 
 
 class File:
-    """The events and the Python stacks of one file."""
+    """The events and the Python stacks of one file, which may have facts of the scheduler."""
 
-    def __init__(self, name: str, reader: LineReader, base: Label, census: Census) -> None:
+    def __init__(
+        self, name: str, reader: LineReader, base: Label, census: Census, *, is_facts: bool = False
+    ) -> None:
         self.name = name
         self._reader = reader
         reader.on_block = partial(census.take, is_one_rank=base.rank is not None)
         reader.may_matter = self._may_matter
         self._bare = MOST_BARE  # how many more exceptions without tracebacks are wanted
         self._after = AftermathReader()
-        reader.on_other, reader.watches_others = self._after.take, name == SCHEDULER
+        reader.on_other, reader.watches_others = self._after.take, is_facts
         self.labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()

@@ -37,6 +37,9 @@ _PREFIXES = (
     rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
     r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
+    # The journal's and syslog's.
+    rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? )?(?P<node>{HOST}) "
+    r"(?:kernel: |(?=slurm(?:step)?d\[\d+\]: ))",
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
 )
 _TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
@@ -63,6 +66,11 @@ _TIME_SEARCHED = 200  # characters at the beginning of a line
 _CLOCK = r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
 _DATE = rf"\b(?:\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T _]{_CLOCK}(?:[.,](?P<f>\d{{1,9}}))?"
 # glog's, which torch uses: E1122 19:00:00.123456; its C++ writes March as 3, and E903 in September
+# The kernel's, the journal's and PBS's: Sun Nov  2 19:00:00 2025
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+_NAMED = (
+    rf"\b(?P<month>{_MONTHS.replace(' ', '|')}) +(?P<day>\d{{1,2}}) {_CLOCK}(?:\.(?P<f>\d{{1,9}}))?"
+)
 _GLOG = rf"(?:^|[\[\s])[EWIF](?P<month>\d{{1,2}})(?P<day>\d\d) {_CLOCK}\.(?P<f>\d{{1,9}})"
 
 
@@ -145,10 +153,11 @@ def _with(label: Label, found: re.Match[str]) -> Label:
 def line_time(text: str) -> float | None:
     """The first time that a line shows, or None."""
     head = text[:_TIME_SEARCHED]
-    found = re.search(_GLOG, head) or re.search(_DATE, head)
+    found = re.search(_GLOG, head) or re.search(_DATE, head) or re.search(_NAMED, head)
     if not found:
         return None
-    month, day, hour, minute, second = (int(found[name]) for name in ("month", "day", *"hms"))
+    month = _MONTHS.find(found["month"]) // 4 + 1 or int(found["month"])
+    day, hour, minute, second = (int(found[name]) for name in ("day", *"hms"))
     try:
         whole = datetime(2000, month, day, hour, minute, second) - datetime(2000, 1, 1)
     except ValueError:  # digits that are no time

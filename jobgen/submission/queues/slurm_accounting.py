@@ -10,8 +10,8 @@ Query = Callable[[tuple[str, ...]], str]
 
 _SEPARATOR = "\x1f"  # the names of jobs may have any other character
 _FIELDS = (
-    *("State", "JobID", "ExitCode", "DerivedExitCode", "Reason", "NodeList"),
-    *("Start", "End", "Timelimit", "MaxRSS", "MaxRSSNode"),
+    *("State", "JobID", "ExitCode", "DerivedExitCode", "Reason"),
+    *("End", "Start", "Timelimit", "NodeList", "MaxRSS", "MaxRSSNode"),
 )
 _JOB_FIELDS = ("JobIDRaw", "JobName", "User", "WorkDir")
 # A field that sacct does not know is an error, so queries with newer fields are tried first.
@@ -27,7 +27,7 @@ def fact(account: Account) -> str:
     """A record as a line in which `jobgen why` looks for signs; "" for a step without a failure."""
     if _is_step(account) and account["State"] in ("COMPLETED", "RUNNING", ""):
         return ""
-    shown = [f"{name}={account[name]}" for name in _FIELDS if account[name] not in _NOTHING]
+    shown = (f"{n}={account[n]}" for n in _FIELDS if account.get(n, "") not in _NOTHING)
     return " ".join(["sacct:", *shown])
 
 
