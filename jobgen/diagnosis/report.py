@@ -98,7 +98,7 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
     }
     if everything:
         value["chain"] = [_event(event) for event in verdict.chain]
-    return json.dumps(_encodable(value), indent=2) + "\n"
+    return json.dumps(encodable(value), indent=2) + "\n"
 
 
 def _event(event: Event) -> dict[str, Any]:
@@ -114,13 +114,13 @@ def _event(event: Event) -> dict[str, Any]:
     }
 
 
-def _encodable(value: Any) -> Any:
+def encodable(value: Any) -> Any:
     """The value with escapes for what UTF-8 cannot encode: names of files may have any bytes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):
-        return {key: _encodable(each) for key, each in value.items()}
-    return [_encodable(each) for each in value] if isinstance(value, list) else value
+        return {key: encodable(each) for key, each in value.items()}
+    return [encodable(each) for each in value] if isinstance(value, list) else value
 
 
 def as_line(verdict: Verdict) -> str:

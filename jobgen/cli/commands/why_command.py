@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 @main.command()
 @argument("words", nargs=-1, metavar="FILE|FOLDER|JOBID|-|CLASS...")
-@option("--format text|json", "The format of the verdict.", default="text")
+@option("--format text|json|html", "Of the verdict; html: of --timeline alone.", default="text")
+@option("--timeline", "Draw nodes and times: the first failure, and what followed.")
 @option("--follow", "Watch a job until it ends, and say at once what goes wrong.", "follows")
 @option("--line", "The verdict in one line, as a job's last line.")
 @option("--all", "Also all that follows from the failure.", "everything")
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 def why(
     words: tuple[str, ...],
     format: str,
+    timeline: bool,
     follows: bool,
     line: bool,
     everything: bool,
@@ -65,12 +67,12 @@ def why(
     if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
         write(_class_page(words[0]))
         return 0
-    if not (mail or everything) and (jobs := _several_jobs(words)):
+    if (not (mail or everything) or timeline) and (jobs := _several_jobs(words, timeline)):
         return _show_table(jobs, format)
     verdict = _verdict(words, host)
     if mail:
         return _show_mail(verdict)
-    write((as_json if format == "json" else as_text)(verdict, everything))
+    write(_shown(verdict, format, everything, timeline))
     _report_more(verdict, words)
     return 0 if verdict.code else 1
 
@@ -81,19 +83,39 @@ def _follow(words: Sequence[str], host: str | None) -> bool:
     return follow(words, host)
 
 
-def _several_jobs(words: Sequence[str]) -> Jobs:
-    """The jobs in a folder that has the output of several."""
+def _shown(verdict: Verdict, format: str, everything: bool, timeline: bool) -> str:
+    """The verdict in a format, as a drawing if `timeline` is true."""
+    if timeline:
+        from jobgen.diagnosis.timeline.drawing import drawn  # seldom needed
+
+        return drawn(verdict, format, everything)
+    _refuse_html(format)
+    return (as_json if format == "json" else as_text)(verdict, everything)
+
+
+def _refuse_html(format: str) -> None:
+    if format == "html":
+        raise problem("--format", "only a timeline is written as HTML", "usage", "add --timeline")
+
+
+def _several_jobs(words: Sequence[str], timeline: bool) -> Jobs:
+    """The jobs in a folder that has the output of several, which no `timeline` shows."""
     if len(words) != 1 or not os.path.isdir(to_path(words[0])):
         return {}
     from jobgen.diagnosis.nodes.many_jobs import jobs_in  # most words name files
 
-    return jobs_in(words[0])
+    jobs = jobs_in(words[0])
+    if jobs and timeline:
+        text = "it has the output of several jobs"
+        raise problem(words[0], text, "usage", "name the output or the folder of one")
+    return jobs
 
 
 def _show_table(jobs: Jobs, format: str) -> int:
     """Write the verdicts on the jobs of a folder."""
     from jobgen.diagnosis.nodes.many_jobs import all_as_json, as_table, verdicts_on
 
+    _refuse_html(format)
     verdicts = verdicts_on(jobs)
     write((all_as_json if format == "json" else as_table)(verdicts))
     return 0 if any(verdict.code for verdict in verdicts.values()) else 1

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import BinaryIO
 
 from jobgen.bounds import ANSWER_BYTES
@@ -19,10 +20,7 @@ _PBS_FIELDS = (
 Facts = Iterator[tuple[int, str]]  # the index of a line, and the fact that it shows
 
 _JOB = re.compile(r"\d+(?:_(?:\d+|\[.*\]))?(?:\+\d+)?")
-_STATES = (
-    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "NODE_FAIL", "OUT_OF_MEMORY"),
-    *("PREEMPTED", "REQUEUED", "RUNNING", "SUSPENDED", "TIMEOUT"),
-)
+_CUT_OFF = "OUT_OF_ME+"  # in sacct's usual width; the other long states only lose "by USER"
 
 
 def value_in(record: str, name: str) -> str:
@@ -68,7 +66,7 @@ def facts_in(stream: BinaryIO) -> bytes | None:
 def _of_scontrol(lines: list[str]) -> Facts:
     for begin, end in _records(lines, r"JobId=\d+ ", r"   \S+="):
         record = "\n".join(lines[begin:end])
-        if end == begin + 1:  # of scontrol --oneliner
+        if "\n" not in record.strip():  # of scontrol --oneliner
             record = record.replace(" UserId=", "\n UserId=", 1)
         states = (n for n in range(begin, end) if "JobState=" in lines[n])
         yield next(states, begin), control_fact(record)
@@ -82,16 +80,14 @@ def _of_qstat(lines: list[str]) -> Facts:
 
 
 def _records(lines: list[str], first: str, other: str) -> Iterator[tuple[int, int]]:
-    """The first line and the end of each record. Raises ValueError for a line of another form."""
+    """Where each record begins and ends. Raises ValueError for a line of another form."""
     begins: list[int] = []
     for index, line in enumerate(lines):
         if re.match(first, line):
             begins.append(index)
         elif line.strip() and not (begins and re.match(other, line)):
             raise ValueError(line)
-    for begin, following in zip(begins, [*begins[1:], len(lines)], strict=True):
-        rest = range(following, begin, -1)
-        yield begin, next((n for n in rest if lines[n - 1].strip()), begin)
+    return pairwise([*begins, len(lines)])
 
 
 def _of_sacct(lines: list[str]) -> Facts:
@@ -104,12 +100,11 @@ def _of_sacct(lines: list[str]) -> Facts:
     for number, row in rows.items():
         account = dict(zip(names, row, strict=True))
         job = account.get("JobID") or account.get("JobIDRaw", "")
-        state = account.get("State", "").rstrip("+")
+        state = account.get("State", "").replace(_CUT_OFF, "OUT_OF_MEMORY").rstrip("+")
         found = _JOB.match(job)
         jobs.add(found[0] if found else job)
         if not found or len(jobs) > 1:
             raise ValueError(job)
-        state = next((each for each in _STATES if state and each.startswith(state)), state)
         yield number, fact({**account, "JobID": job, "State": state})
 
 

@@ -30,7 +30,12 @@ def judge(case: Case) -> Verdict:
     notes = (f"recovered from: {each.says}, {each.file}:{each.line}" for each in survived)
     evidence = (*verdict.evidence, *_witnesses(verdict, case))
     says = verdict.says or (evidence[0].says if evidence else "")
-    return verdict._replace(notes=(*verdict.notes, *notes), evidence=evidence, says=says)
+    return verdict._replace(
+        notes=(*verdict.notes, *notes),
+        evidence=evidence,
+        says=says,
+        seen_nodes=frozenset({*case.rank_nodes.values(), *case.addresses.values()}),
+    )
 
 
 def _witnesses(verdict: Verdict, case: Case) -> list[Event]:

@@ -1,0 +1,182 @@
+"""`jobgen why --timeline`: nodes × time as text, as JSON, and as one HTML file."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobgen.diagnosis.engine import Source, diagnose
+from jobgen.diagnosis.events import Event, Role, Verdict
+from jobgen.diagnosis.files import sources
+from jobgen.diagnosis.report import WIDTH
+from jobgen.diagnosis.timeline.drawing import drawn
+from tests.diagnosis.job_folders import place_of, traceback, write_folder
+from tests.helpers import jobgen
+from tests.html_page import page_of, rows_of
+
+FOLDER = Path(__file__).parent / "timelines"
+CASES = sorted(path.name for path in FOLDER.glob("*/"))
+ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
+
+
+def text_of(words: list[str], *options: str) -> str:
+    """What the command prints, which is not wider than a mail."""
+    result = jobgen("why", "--timeline", *options, *words)
+    assert b"Traceback" not in result.stderr
+    return result.stdout.decode()
+
+
+def verdict_here() -> Verdict:
+    """The verdict on the files of this folder, which `jobgen why --timeline *.out *.txt` draws."""
+    return diagnose(
+        sources([*map(str, sorted(Path().glob("*.out"))), *map(str, sorted(Path().glob("*.txt")))])
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_drawings_are_as_expected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER / name)
+    text = drawn(verdict_here(), "text")
+    assert text == Path("expected.text").read_text(encoding="utf-8")
+    assert all(len(line) <= WIDTH for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_row_cites_a_line_that_exists(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER / name)
+    rows = json.loads(drawn(verdict_here(), "json"))["timeline"]
+    assert sum(row["mark"] == "failed first" for row in rows) == 1
+    for row in rows:
+        assert 0 < row["line"] <= len(Path(row["file"]).read_bytes().splitlines())
+
+
+def test_the_page_has_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER / "hang")
+    verdict = diagnose(sources(["job.out"]))
+    html = drawn(verdict, "html")
+    body = re.sub(r"Written by jobgen \S+\. ", "", html[html.index("<body>") :])
+    assert body == Path("expected.html").read_text(encoding="utf-8")
+    page = page_of(html)
+    nodes, moments = (rows_of(table) for table in page.all("table"))
+    assert nodes[1] == ["gx08", "o", "·", "X", "+"]
+    assert len(moments) - 1 == len(json.loads(drawn(verdict, "json"))["timeline"])
+    assert not [*page.all("script"), *page.all("link"), *page.all("img"), *page.all("a")]
+
+
+def test_files_of_ranks_without_times(tmp_path: Path) -> None:
+    name = f"{place_of(3)}/stderr.log"
+    folder = write_folder(tmp_path, {name: traceback(3, "ValueError: x")})
+    text = text_of([str(folder)])
+    assert re.search(rf"rank 3 on nB +X ValueError: x\n +{folder}/{name}:4\n", text)
+    assert "note: no line has a time: this is the order of the lines" in text
+
+
+def test_many_nodes_and_moments_are_counted(tmp_path: Path) -> None:
+    lines = [
+        f"gx{n:03} rank {n}: [rank{n}]: RuntimeError: [pair.cc:553] Connection closed by peer"
+        f" [10.1.0.9]:70{n:03}\n"
+        for n in range(64)
+    ]
+    log = tmp_path / "job.out"
+    log.write_text("2026-11-22 20:20:00 gx999 rank 99: ValueError: x\n" + "".join(lines))
+    text = text_of([str(log)])
+    assert len(text.splitlines()) < 40
+    assert "more nodes with marks" in text
+    assert "more: --all shows them" in text
+    assert text_of([str(log)], "--all").count("\n") > 64
+
+
+def test_a_job_that_went_well_has_no_drawing(tmp_path: Path) -> None:
+    log = tmp_path / "job.out"
+    log.write_text("step 1\ndone\n")
+    assert text_of([str(log)]) == "no failure found\n"
+    page_of(text_of([str(log)], "--format", "html"))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--format", "html", "a.out"], "only a timeline is written as HTML; add --timeline"),
+        (
+            ["--timeline", "--all", "."],
+            "it has the output of several jobs; name the",
+        ),
+    ],
+)
+def test_wrong_words(
+    words: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.out", "slurm-1.out", "slurm-2.out"):
+        Path(name).write_text("step 1\n")
+    result = jobgen("why", *words)
+    assert result.returncode == 2
+    assert text in result.stderr.decode()
+
+
+@given(
+    st.lists(
+        st.builds(
+            Event,
+            st.sampled_from(["host-memory", "peer-lost", ""]),
+            st.sampled_from(Role),
+            says=ANY_TEXT,
+            file=ANY_TEXT,
+            line=st.integers(0, 9),
+            text=ANY_TEXT,
+            node=st.none() | ANY_TEXT,
+            rank=st.none() | st.integers(0, 10**6),
+            time=st.none() | st.floats(0, 366 * 86400 - 1),
+            status=st.none() | st.integers(-64, 255),
+        ),
+        max_size=30,
+    ),
+    st.booleans(),
+)
+def test_any_events_are_drawn_and_become_no_markup(events: list[Event], is_caused: bool) -> None:
+    main = events[0] if events else Event("", Role.NOISE)
+    verdict = Verdict(
+        "host-memory" if is_caused else None,
+        says=main.says,
+        node=main.node,
+        rank=main.rank,
+        evidence=tuple(events[:1]),
+        chain=tuple(events),
+        cure=main.text,
+        notes=(main.file,),
+    )
+    for everything in (False, True):
+        text = drawn(verdict, "text", everything)
+        assert "".join(text.split("\n")).isprintable()
+        text.encode()
+    drawn(verdict, "json").encode()
+    page = page_of(drawn(verdict, "html"))
+    names = {element.name for element in page.all()}
+    assert names <= set(
+        "html head meta title style body header p div h1 h2 main section".split()
+    ) | {*("table", "caption", "thead", "tbody", "tr", "th", "td", "footer")}
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_of_a_log_are_drawn(data: bytes) -> None:
+    log = FOLDER.parent / "logs" / "host-memory"
+    failure = next(log.glob("*.log")).read_bytes()
+    verdict = diagnose([Source("x", BytesIO(data + b"\n" + failure + data))])
+    for format in ("text", "json", "html"):
+        drawn(verdict, format).encode()
+    page_of(drawn(verdict, "html"))
+
+
+def test_markup_in_a_log_stays_text(tmp_path: Path) -> None:
+    log = tmp_path / "job<b>.out"
+    error = "ValueError: <script>alert(1)</script> & </style>"
+    log.write_text(f"gx01 rank 0: [rank0]: Traceback (most recent call last):\n{error}\n" * 2)
+    page = text_of([str(log)], "--format", "html")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &lt;/style&gt;" in page
