@@ -14,6 +14,8 @@ from jobgen.diagnosis.answers.scheduler import facts_in
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import sources
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+from tests.diagnosis.job_folders import ends, lost, write_folder
 from tests.diagnosis.test_folder_nccl import INCOMPLETE, KINDS, MISMATCH, TABLE
 from tests.diagnosis.test_job_files import QSTAT, SCONTROL
 
@@ -199,3 +201,13 @@ def test_what_a_kernel_noted_days_before_is_no_cause(tmp_path: Path) -> None:
     assert (verdict.code, cited(verdict)) == ("killed", ["job.out:6"])
     verdict = judged(tmp_path, {"job.out": REPORT, "dmesg-gx08.txt": old + DMESG})
     assert (verdict.code, verdict.evidence[0].line) == ("host-memory", 4)
+
+
+def test_the_verdict_on_a_folder_cites_each_kind_of_file(tmp_path: Path) -> None:
+    evidence = "/proc/vmstat:oom_kill 10\n[1.0] oom-kill:constraint=X,task_memcg=/u/job_7/step_0\n"
+    own = {"nB/oom_kill": "/proc/vmstat:oom_kill 9\n", "nB/evidence": evidence}
+    folder = write_folder(tmp_path, {**lost(0, 1, 2), "stderr": ends(3, -9), **own})
+    (tmp_path / "sacct.txt").write_text(SACCT.format(state="OUT_OF_ME+", code="0:125"))
+    verdict = diagnose_folder(str(folder), sources([str(tmp_path / "sacct.txt")]))
+    assert (verdict.code, verdict.node, verdict.rank) == ("host-memory", "nB", 3)
+    assert cited(verdict) == ["sacct.txt:3", "evidence:2", "stderr:5"]

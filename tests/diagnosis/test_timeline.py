@@ -16,7 +16,7 @@ from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
 from jobgen.diagnosis.report import WIDTH
 from jobgen.diagnosis.timeline.drawing import drawn
-from tests.diagnosis.job_folders import place_of, traceback, write_folder
+from tests.diagnosis.job_folders import lost, place_of, stderr_of, traceback, write_folder
 from tests.helpers import jobgen
 from tests.html_page import page_of, rows_of
 
@@ -83,13 +83,31 @@ def test_many_nodes_and_moments_are_counted(tmp_path: Path) -> None:
         f" [10.1.0.9]:70{n:03}\n"
         for n in range(64)
     ]
+    ends = [f"srun: error: gx{n:03}: task {n}: Exited with exit code 1{n}\n" for n in range(9)]
     log = tmp_path / "job.out"
-    log.write_text("2026-11-22 20:20:00 gx999 rank 99: ValueError: x\n" + "".join(lines))
+    first = "2026-11-22 20:20:00 gx999 rank 99: ValueError: x\n"
+    log.write_text("".join([first, *lines]))
     text = text_of([str(log)])
     assert len(text.splitlines()) < 40
-    assert "more nodes with marks" in text
-    assert "more: --all shows them" in text
+    assert "\nand 55 more nodes with marks\n" in text
+    assert "  64 nodes (64 ranks)  + its peer 10.1.0.9 had closed the connection\n" in text
+    mixed = (line for pair in zip(lines, ends, strict=False) for line in pair)
+    log.write_text("".join([first, *mixed, *lines[9:]]))
+    text = text_of([str(log)])
+    assert len(text.splitlines()) < 40
+    assert "\n… 10 more: --all shows them\n" in text
     assert text_of([str(log)], "--all").count("\n") > 64
+
+
+def test_last_lines_of_many_ranks_do_not_hide_the_failure(tmp_path: Path) -> None:
+    files = {f"{place_of(n)}/stdout.log": f"2026-11-22 20:2{n}:00 step {n}\n" for n in range(4)}
+    errors = lost(0, 1, 2)
+    own = f"2026-11-22 20:29:00 data\n{traceback(3, 'ValueError: x')}"
+    folder = write_folder(tmp_path, {**files, **errors, stderr_of(3): own})
+    text = text_of([str(folder)])
+    assert re.search(r"\n +20:29:00  rank 3 on nB +o data\n", text)
+    assert re.search(r"\n +20:23:00  rank 3 on nB +o step 3\n", text)
+    assert re.search(r"\n~20:29:00  rank 3 on nB +X ValueError: x\n", text)
 
 
 def test_a_job_that_went_well_has_no_drawing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.flight_recorder.dump import Dump, Operation, read_dump
+from jobgen.diagnosis.lines.labels import time_of
 
 # Operations to which each rank may give a different number of elements, or none.
 _UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "_v", "coalesced", "oop")
@@ -197,7 +198,9 @@ def _all_joined(wait: Wait) -> Event:
 def _event(code: str, rank: int | None, says: str, wait: Wait, certainty: str = "sure") -> Event:
     witness = rank if rank is not None and rank in wait.dumps else min(wait.waiting)
     path = wait.dumps[witness].path
-    return Event(code, Role.CONFIRMATION, says, path, rank=rank, certainty=certainty)
+    begin = min(operation.created for operation in wait.waiting.values())
+    time = time_of(begin / 10**9) if begin else None
+    return Event(code, Role.CONFIRMATION, says, path, rank=rank, time=time, certainty=certainty)
 
 
 def _last(dump: Dump) -> str:

@@ -44,6 +44,7 @@ class Evidence:
     killed: set[str] = field(default_factory=set)  # process ids of killed processes, from dmesg
     is_job_named: bool = False  # whether dmesg has the job in the cgroup of a killed process
     memory_line: str = ""  # a line that shows one of the above
+    numbers: dict[str, int] = field(default_factory=dict)  # of the file's lines
     # With the first line that shows each:
     full: dict[str, str] = field(default_factory=dict)  # file systems
     xids: dict[int, str] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Evidence:
                 return found
             found.path = f"{folder.path}/evidence"  # the batch script's evidence
         text = read_start(found.path)
+        found.numbers = {line: number for number, line in enumerate(text.splitlines(), 1)}
         job = os.path.basename(os.path.abspath(folder.path)).partition(".")[0]  # of 4711.1: 4711
         for line in _of_the_job(text, folder.end[1]):
             _take(found, line, job)
@@ -213,5 +215,6 @@ def _event(
     """The event of a line of a node's notes; it names a rank if only one rank ended so."""
     ranks = {e.rank for e in own if e.status in ends and e.rank is not None}
     rank = ranks.pop() if len(ranks) == 1 else None
-    event = Event(code, Role.CONFIRMATION, says, noted.path, 0, line, noted.host, rank)
+    number = noted.numbers.get(line, 0)
+    event = Event(code, Role.CONFIRMATION, says, noted.path, number, line, noted.host, rank)
     return event if is_sure else event._replace(certainty="likely")

@@ -7,11 +7,10 @@ in the job's `stderr`.
 import json
 import os
 import re
-from datetime import datetime
 from typing import Any
 
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_plain, read_start
-from jobgen.diagnosis.lines.labels import line_time
+from jobgen.diagnosis.lines.labels import time_of
 
 _OWN = re.compile(rb"^\[rank(\d{1,7})\]:", re.MULTILINE)
 _LABEL = re.compile(
@@ -79,12 +78,4 @@ def read_error_file(files: RankFiles) -> None:
     extra = extra if isinstance(extra, dict) else {}
     stacks = (extra.get("py_callstack"), fields.get("message"))
     files.stack = next((each for each in stacks if isinstance(each, str) and each), "")
-    files.failed_at = _time_of(extra.get("timestamp"))
-
-
-def _time_of(timestamp: Any) -> float | None:
-    """The time of a timestamp, in seconds as of a log line; None if it is invalid."""
-    try:
-        return line_time(datetime.fromtimestamp(float(timestamp)).isoformat())
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
+    files.failed_at = time_of(extra.get("timestamp"))

@@ -165,6 +165,14 @@ def line_time(text: str) -> float | None:
     return whole.total_seconds() + float(f"0.{found['f'] or 0}")
 
 
+def time_of(timestamp: Any) -> float | None:
+    """The time of a timestamp as that of a line here; None if it is invalid."""
+    try:
+        return line_time(datetime.fromtimestamp(float(timestamp)).isoformat())
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
 def clock(time: float) -> str:
     """A time as text: the day and the clock."""
     return f"{datetime(2000, 1, 1) + timedelta(seconds=time):%m-%d %H:%M:%S}"

@@ -21,7 +21,8 @@ from jobgen.scripts.jinja_environments import html_environment
 _COLUMNS = 6
 _CELL, _NAME, _SAYS = 12, 18, 36  # characters of a cell, of a node's name, of a moment
 _ROWS = 10  # nodes in the text
-_FIRST, _LAST = 7, 2  # moments in the text that are shown without --all
+_FIRST, _LAST = 8, 2  # moments in the text that are shown without --all
+_LAST_LINES = 3  # more of them are not all shown, either
 _MOST = 1000  # rows of a table of the page
 _SILENT = "·"
 LEGEND = "; ".join(f"{mark} {text}" for mark, text in (*MARKS.items(), (_SILENT, "silent")))
@@ -36,6 +37,7 @@ class Drawing:
         self.headline = as_text(verdict).partition("\n")[0]
         self.moments = moments_of(verdict)
         self.notes = [*notes_on(self.moments, verdict), *verdict.notes]
+        self._begins_untimed = any(each.time is None for each in self.moments[:1])
         self.untimed = ["no time"] * any(each.time is None for each in self.moments)
         times = sorted({each.time for each in self.moments if each.time is not None})
         gaps = sorted((b - a, b) for a, b in pairwise(times) if a // 1 < b // 1)
@@ -51,10 +53,10 @@ class Drawing:
         self.quiet = len(verdict.seen_nodes - set(nodes))
 
     def _column(self, moment: Moment) -> int:
-        """The column of a moment; the one behind all times if it has none."""
+        """The column of a moment; those without a time have a column of their own."""
         if moment.time is None:
-            return len(self.columns)
-        return bisect_right(self.columns, moment.time) - 1
+            return 0 if self._begins_untimed else len(self.columns)
+        return bisect_right(self.columns, moment.time) - 1 + self._begins_untimed
 
     def clock(self, time: float | None) -> str:
         """A time without its day, if there is only one day."""
@@ -62,11 +64,11 @@ class Drawing:
 
     @property
     def heads(self) -> list[str]:
-        """The headings of the columns: a day where it changes, or the clock; `no time` is last."""
+        """The headings of the columns: a day where it changes, or the clock, or `no time`."""
         times = [self.clock(time) for time in self.columns]
         is_new = [a[:-9] != b[:-9] for a, b in pairwise(["", *times])]
         texts = (t[: _CELL - 1] if new else t[-8:] for t, new in zip(times, is_new, strict=True))
-        return [*texts, *self.untimed]
+        return [*self.untimed, *texts] if self._begins_untimed else [*texts, *self.untimed]
 
     def row(self, node: str) -> list[str]:
         """The marks of a node in each column, with their numbers, and where it was silent."""
@@ -82,19 +84,25 @@ class Drawing:
         return texts
 
     def groups(self) -> list[list[Moment]]:
-        """The moments, those together that say the same of a node at one time."""
-        same = groupby(
-            self.moments, lambda m: (m.mark, m.node, self._column(m), re.sub(r"\d+", "", m.says))
-        )
+        """The moments, those together that say the same at one time.
+
+        Of many last lines, only those of the rank that failed first are among them.
+        """
+        first = {(m.node, m.rank) for m in self.moments if m.mark == moments.FIRST}
+        are_few = sum(m.mark == moments.LAST for m in self.moments) <= _LAST_LINES
+        own = (m for m in self.moments if m.mark != moments.LAST or (m.node, m.rank) in first)
+        shown = self.moments if are_few else own
+        same = groupby(shown, lambda m: (m.mark, self._column(m), re.sub(r"\d+", "", m.says)))
         return [[*group] for _, group in same]
 
     def cells(self, group: Sequence[Moment]) -> tuple[str, str, str, str, str]:
         """The time, the place, the mark, the meaning and the source of moments."""
-        first, ranks = group[0], {each.rank for each in group}
+        first, nodes = group[0], {each.node for each in group}
+        ranks = len({(each.node, each.rank) for each in group})
         time = f"{'' if first.is_exact else '~'}{self.clock(first.time)}"
-        who = f"{first.node} ({len(ranks)} ranks)" if ranks - {first.rank} else ""
+        place = f"{len(nodes)} nodes" if len(nodes) > 1 else first.node
+        place = f"{place} ({ranks} ranks)" if ranks > 1 else name_of(first.node or None, first.rank)
         more = f" and {len(group) - 1} more" if group[1:] else ""
-        place = who or name_of(first.node or None, first.rank)
         return time, place, first.mark, first.says, f"{first.source}{more}"
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from jobgen.diagnosis.events import SCHEDULER, Event, Role, Verdict
 from jobgen.diagnosis.judging.explain import CLOCKS
 from jobgen.diagnosis.lines.labels import line_time
-from jobgen.diagnosis.timeline.stamps import Line, lines_above
+from jobgen.diagnosis.timeline.stamps import Line, last_lines, lines_above
 
 FIRST, FOLLOWED, ENDED, LAST, BEGAN = "X", "+", "#", "o", "|"
 MARKS = {
@@ -19,6 +19,7 @@ MARKS = {
 }
 _FACT = re.compile(r"(?:sacct|scontrol|qstat): ")
 _START = re.compile(r"\b(?:Start(?:Time)?|stime)=(?=\S)")
+_OF_A_RANK = "/stderr.log"
 _ZONES = 900.0  # seconds: no clock of a node is so wrong
 
 
@@ -43,17 +44,16 @@ class Moment(NamedTuple):
 def moments_of(verdict: Verdict) -> list[Moment]:
     """The moments of a verdict by time; those without a time come first if its own has none."""
     lines = _by_line((*verdict.evidence[:1], *verdict.chain))
-    above: dict[str, dict[int, list[Line]]] = {}
-    for file in dict.fromkeys(file for file, _ in lines):
-        numbers = {e.context or n for (name, n), (e, *_) in lines.items() if name == file and n}
-        above[file] = lines_above(file, numbers)
+    numbers: dict[str, set[int]] = {}
+    for (file, number), (event, *_) in lines.items():
+        numbers.setdefault(file, set()).update({event.context or number} - {0})
+    above = {file: lines_above(file, wanted) for file, wanted in numbers.items()}
     found = [_moment(each, verdict, above[file]) for (file, _), each in lines.items()]
     begin = found[0].time if found and verdict.code else None
     found = [_not_before(each, begin) for each in found]
+    for file, (event, *_) in {file: each for (file, _), each in reversed(lines.items())}.items():
+        found += _last_lines(event, above[file], begin)
     found += _began(verdict.chain)
-    for file, each in above.items():
-        if each and not any(_FACT.match(e.text) for e in verdict.chain if e.file == file):
-            found += _last_lines(file, min(each), each[min(each)], begin)
     is_timed = begin is not None
 
     def order(moment: Moment) -> tuple[bool, float, bool, float]:
@@ -110,11 +110,24 @@ def _began(events: Iterable[Event]) -> Iterator[Moment]:
                 return
 
 
-def _last_lines(file: str, end: int, lines: list[Line], begin: float | None) -> Iterator[Moment]:
-    """The last lines of each node above the first line of the failure, by its own clock."""
-    rest = (each for each in lines if each.number < end and each.time < (begin or each.time + 1))
-    for node, line in {each.label.node or "": each for each in rest}.items():
-        yield Moment(LAST, line.time, node, line.label.rank, line.text, file, line.number)
+def _last_lines(
+    event: Event, above: dict[int, list[Line]], begin: float | None
+) -> Iterator[Moment]:
+    """The last lines of each node before the first event of a file, by the node's own clock.
+
+    What a rank had written is in its other file, too.
+    """
+    end = min(above, default=0)
+    lines = {event.file: [each for each in above.get(end, []) if each.number < end]}
+    own = event._replace(node=None, rank=None)
+    if event.file.endswith(_OF_A_RANK):
+        other = f"{event.file.removesuffix(_OF_A_RANK)}/stdout.log"
+        lines[other], own = last_lines(other), event
+    for file, each in lines.items() if not _FACT.match(event.text) else ():
+        before = (line for line in each if begin is None or line.time <= begin)
+        for node, line in {line.label.node or own.node or "": line for line in before}.items():
+            rank = own.rank if line.label.rank is None else line.label.rank
+            yield Moment(LAST, line.time, node, rank, line.text, file, line.number)
 
 
 def notes_on(moments: list[Moment], verdict: Verdict) -> Iterator[str]:

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from jobgen.diagnosis.answers import KERNEL, answer_of
 from jobgen.diagnosis.files import path_label
+from jobgen.diagnosis.job_folder.layout import read_plain
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.reader import LONGEST_LINE
 from jobgen.paths import to_path
 
+_TAIL = 30_000  # bytes at the end of a file
 _ABOVE = 300  # lines that are searched for a time
 
 
@@ -43,6 +45,14 @@ def lines_above(file: str, numbers: Iterable[int]) -> dict[int, list[Line]]:
             if not wanted:
                 break
     return found
+
+
+def last_lines(file: str) -> list[Line]:
+    """The lines with times at the end of a file; of a long file, without numbers."""
+    data = read_plain(os.fspath(to_path(file)), _TAIL, at_end=True)
+    lines = enumerate(data.split(b"\n"), 1)
+    is_whole = len(data) < _TAIL
+    return _with_times(((n if is_whole else 0, line) for n, line in lines), Label())
 
 
 def _with_times(lines: Iterable[tuple[int, bytes]], base: Label) -> list[Line]:
