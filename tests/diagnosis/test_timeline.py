@@ -145,7 +145,7 @@ def test_wrong_words(
             st.sampled_from(["host-memory", "peer-lost", ""]),
             st.sampled_from(Role),
             says=ANY_TEXT,
-            file=ANY_TEXT,
+            file=st.binary(max_size=30).map(lambda name: name.decode("utf-8", "surrogateescape")),
             line=st.integers(0, 9),
             text=ANY_TEXT,
             node=st.none() | ANY_TEXT,

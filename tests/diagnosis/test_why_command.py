@@ -204,7 +204,7 @@ def test_a_mistake_of_jobgen_itself_is_no_traceback(
     def broken(words: object) -> None:
         raise RecursionError("so deep\nas that")
 
-    monkeypatch.setattr(why_command, "_verdict", broken)
+    monkeypatch.setattr(why_command, "verdict_on_words", broken)
     assert run_words(["why", "--line", str(tmp_path)]) == 2
     wanted = "jobgen: no cause found: jobgen why failed: RecursionError: so deep as that\n"
     assert capsys.readouterr().out == wanted

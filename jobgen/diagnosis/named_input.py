@@ -1,0 +1,147 @@
+"""The input that a person names: files, folders, numbers of jobs, here or on another cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobgen.diagnosis.engine import Source, diagnose
+from jobgen.diagnosis.events import SCHEDULER, Verdict
+from jobgen.diagnosis.files import is_job_folder, sources, text_source
+from jobgen.errors import JobgenError, problem, report
+from jobgen.paths import to_path
+
+if TYPE_CHECKING:
+    from jobgen.diagnosis.job_files import JobFiles
+
+
+class _Parts(NamedTuple):
+    """The input that a word names: a job's folder or "", logs, and a job of a scheduler or None."""
+
+    folder: str = ""
+    logs: Iterable[Source] = ()
+    job: JobFiles | None = None
+
+
+def verdict_on_words(words: Sequence[str], host: str | None = None) -> Verdict:
+    """The verdict on the job that the words name. Raises JobgenError if they name none."""
+    if not words:
+        raise problem("why", "no file", "usage", "name a file, a folder, a job's number, or -")
+    parts = [_parts_there(word, host) if host else _parts(word) for word in words]
+    folders = [part.folder for part in parts if part.folder]
+    logs = chain.from_iterable(part.logs for part in parts)
+    if len(folders) > 1:
+        raise problem("why", "several jobs' folders", "usage", "name one job at a time")
+    if folders:
+        from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+
+        verdict = diagnose_folder(folders[0], logs)
+    else:
+        verdict = diagnose(logs)
+        for word in (word for word in words if not os.path.lexists(to_path(word))):
+            verdict = _in_chain(verdict, word, host)
+    for part in parts:
+        if part.job and part.job.status:
+            verdict = _of_live_job(verdict, part.job, part.folder)
+    return verdict
+
+
+def _in_chain(verdict: Verdict, job: str, host: str | None = None) -> Verdict:
+    """The verdict on a job that has left no folder, if it belongs to a chain."""
+    from jobgen.diagnosis.chain_job import in_chain
+    from jobgen.remote.files import logs_here
+    from jobgen.runs.records import LOGS
+    from jobgen.submission.login import parse_host
+
+    return in_chain(verdict, logs_here(parse_host(host)) if host else Path(LOGS), job)
+
+
+def _of_live_job(verdict: Verdict, job: JobFiles, folder: str) -> Verdict:
+    """The verdict on a job that has not ended: its state and, if it runs, who wrote output last."""
+    from jobgen.diagnosis.job_folder.silence import silence_notes
+
+    state = f"the job is {job.status}"
+    is_running = job.status and job.status.is_running
+    notes = (*verdict.notes, *(silence_notes(folder, job.paths) if is_running else ()))
+    if verdict.code or verdict.evidence:
+        return verdict._replace(notes=(state, *notes))
+    return verdict._replace(says=state, notes=notes)
+
+
+def _parts(word: str) -> _Parts:
+    if is_job_folder(word):
+        return _Parts(word)
+    if os.path.lexists(to_path(word)):
+        return _Parts(logs=sources([word]))
+    from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+    from jobgen.runs.records import LOGS
+
+    if not is_job_id(word):
+        return _Parts(logs=sources([word]))
+    folder = find_job_folder(word)
+    try:
+        found = find_job_files(word)
+    except JobgenError:
+        if folder := folder or _folder_of_host(word):
+            return _Parts(folder)  # the schedulers have forgotten the job
+        if _in_chain(Verdict(None), word).notes:
+            return _Parts()  # after a success, no folder is left
+        raise
+    names = [word, *found.numbers]  # a job of an array has its own number, too
+    places = [LOGS, *(os.path.join(each, LOGS) for each in found.folders)]
+    folders = (find_job_folder(name, places) for name in names)
+    folder = folder or next(filter(None, folders), "")
+    is_waiting = found.status and not found.status.is_running  # no output yet
+    for path in found.missing if not (folder or is_waiting) else ():
+        report(f"{path}: it cannot be read here")
+    return _Parts(folder, _of_job(found), found)
+
+
+def _folder_of_host(word: str) -> str:
+    """The folder that came here of a job of another cluster; "" if there is none."""
+    from jobgen.diagnosis.job_files import find_job_folder
+    from jobgen.runs.records import LOGS, with_hosts
+
+    found = (find_job_folder(word, [str(logs)]) for logs in with_hosts(Path(LOGS)))
+    folders = list(filter(None, found))
+    if len(folders) > 1:
+        text = "jobs of several hosts have this number"
+        raise problem(word, text, "job", f"name its folder: {', '.join(folders)}")
+    return "".join(folders)
+
+
+def _parts_there(word: str, host: str) -> _Parts:
+    """The input of a job of another cluster, whose files come to the same places here."""
+    from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+    from jobgen.remote.files import logs_here
+    from jobgen.remote.job import fetch_job
+    from jobgen.remote.place import login_of, reach
+
+    if not is_job_id(word):
+        text = f"{word!r:.80} is no job's number, and other files are here"
+        raise problem("--host", text, "usage", "such as jobgen why 4711 --host login1")
+    login, _ = reach(login_of(host))
+    logs = [str(logs_here(login))]
+    try:
+        found = find_job_files(word, login)
+    except JobgenError:
+        fetch_job(login, [word])
+        if folder := find_job_folder(word, logs):
+            return _Parts(folder)  # the scheduler has forgotten the job
+        raise
+    names = [word, *found.numbers]
+    paths = fetch_job(login, names, [*found.paths, *found.missing], found.folders)
+    folder = next(filter(None, (find_job_folder(name, logs) for name in names)), "")
+    found = replace(found, paths=tuple(paths), missing=())
+    return _Parts(folder, _of_job(found), found)
+
+
+def _of_job(found: JobFiles) -> Iterator[Source]:
+    """The scheduler's facts about a job as a source, and its output files."""
+    if found.facts:
+        yield text_source(SCHEDULER, found.facts)
+    yield from sources(found.paths)
