@@ -37,9 +37,6 @@ _PREFIXES = (
     rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
     r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
-    # The journal's and syslog's.
-    rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? )?(?P<node>{HOST}) "
-    r"(?:kernel: |(?=slurm(?:step)?d\[\d+\]: ))",
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
 )
 _TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
@@ -58,6 +55,11 @@ _HINTS = (
     r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
     rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
 )
+_JOURNAL = (  # behind a time of ISO 8601, or its own
+    rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? )?(?P<node>{HOST}) "
+    r"(?:kernel: |(?=slurm(?:step)?d\[\d+\]: ))"
+)
+_OF_JOURNAL = (" kernel: ", " slurmd[", " slurmstepd[")
 _SRUNS_OWN = ("srun: ", "slurmstepd: ")
 _SAMPLE = 200  # lines
 _MOST_PREFIXES = 5
@@ -97,6 +99,7 @@ class Labeller:
         lines = list(islice((line for line in sample if line.strip()), _SAMPLE))
         self._base = base
         own = [prefix for prefix in (_TASK, _HOST_NAME) if _mostly(prefix, lines)]
+        own += [_JOURNAL] * any(mark in line for line in lines for mark in _OF_JOURNAL)
         self._prefixes = _by_beginning([*_PREFIXES, *own])
         self._hints = _by_beginning(_HINTS)
 
@@ -153,6 +156,8 @@ def _with(label: Label, found: re.Match[str]) -> Label:
 def line_time(text: str) -> float | None:
     """The first time that a line shows, or None."""
     head = text[:_TIME_SEARCHED]
+    if head.count(":") < 2:  # compiling a pattern takes longer
+        return None
     found = re.search(_GLOG, head) or re.search(_DATE, head) or re.search(_NAMED, head)
     if not found:
         return None
