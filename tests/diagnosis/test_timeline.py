@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
 from jobgen.diagnosis.report import WIDTH
 from jobgen.diagnosis.timeline.drawing import drawn
-from tests.diagnosis.job_folders import lost, place_of, stderr_of, traceback, write_folder
+from tests.diagnosis.job_folders import ends, lost, place_of, stderr_of, traceback, write_folder
 from tests.helpers import jobgen
 from tests.html_page import page_of, rows_of
 
@@ -108,6 +110,19 @@ def test_last_lines_of_many_ranks_do_not_hide_the_failure(tmp_path: Path) -> Non
     assert re.search(r"\n +20:29:00  rank 3 on nB +o data\n", text)
     assert re.search(r"\n +20:23:00  rank 3 on nB +o step 3\n", text)
     assert re.search(r"\n~20:29:00  rank 3 on nB +X ValueError: x\n", text)
+
+
+@pytest.mark.parametrize(("copied_later", "time"), [(0, " 20:22:30"), (60, " " * 9)])
+def test_the_kernel_s_notes_have_a_time_if_their_file_is_no_copy(
+    tmp_path: Path, copied_later: int, time: str
+) -> None:
+    kernel = "/proc/uptime:1050.00 9.00\n[1034.0] oom-kill:constraint=X,task_memcg=/job_7/step_0\n"
+    end = ends(3, -9)
+    folder = write_folder(tmp_path, {**lost(0, 1, 2), "stderr": end, "nB/evidence": kernel})
+    gathered = datetime.fromisoformat("2026-11-22T20:22:46").timestamp() + copied_later
+    os.utime(folder / "nB/evidence", (gathered, gathered))
+    text = text_of([str(folder)])
+    assert re.search(rf"\n{time}  rank 3 on nB +X killed by signal 9; on that node: out of", text)
 
 
 def test_a_job_that_went_well_has_no_drawing(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role, Verdict
-from jobgen.diagnosis.job_folder.layout import JobFolder, Node, RankFiles, read_start
+from jobgen.diagnosis.job_folder.layout import JobFolder, Node, RankFiles, changed, read_start
 from jobgen.diagnosis.judging.case import CAUSES, Case
+from jobgen.diagnosis.judging.explain import CLOCKS
 from jobgen.diagnosis.judging.verdict import NOT_TELLING
+from jobgen.diagnosis.lines.labels import time_of
 from jobgen.diagnosis.signs import PARTS
 
 _COUNT = re.compile(r"^/proc/vmstat:oom_kill (\d{1,18})$", re.MULTILINE)
@@ -45,6 +47,7 @@ class Evidence:
     is_job_named: bool = False  # whether dmesg has the job in the cgroup of a killed process
     memory_line: str = ""  # a line that shows one of the above
     numbers: dict[str, int] = field(default_factory=dict)  # of the file's lines
+    booted: float = 0.0  # when the machine started, if the file is no copy: seconds since 1970
     # With the first line that shows each:
     full: dict[str, str] = field(default_factory=dict)  # file systems
     xids: dict[int, str] = field(default_factory=dict)
@@ -60,6 +63,8 @@ class Evidence:
             found.path = f"{folder.path}/evidence"  # the batch script's evidence
         text = read_start(found.path)
         found.numbers = {line: number for number, line in enumerate(text.splitlines(), 1)}
+        if uptime := _UPTIME.search(text):
+            found.booted = changed(found.path) - float(uptime[1])
         job = os.path.basename(os.path.abspath(folder.path)).partition(".")[0]  # of 4711.1: 4711
         for line in _of_the_job(text, folder.end[1]):
             _take(found, line, job)
@@ -208,6 +213,15 @@ def node_events(noted: Evidence, case: Case) -> Iterator[Event]:
         yield _event(noted, "gpu-hardware", says, line, own, failed, is_sure)
 
 
+def _time_of(noted: Evidence, line: str, times: list[float]) -> float | None:
+    """The time of a line of dmesg; None if it is after what followed, as that of a copied file."""
+    since_boot = _SINCE_BOOT.match(line)
+    if not (since_boot and times and noted.booted):
+        return None
+    time = time_of(noted.booted + float(since_boot[1]))
+    return time if time is not None and time <= max(times) + CLOCKS else None
+
+
 def _event(
     noted: Evidence, code: str, says: str, line: str,
     own: list[Event], ends: Collection[int | None], is_sure: bool = True,
@@ -217,4 +231,5 @@ def _event(
     rank = ranks.pop() if len(ranks) == 1 else None
     number = noted.numbers.get(line, 0)
     event = Event(code, Role.CONFIRMATION, says, noted.path, number, line, noted.host, rank)
+    event = event._replace(time=_time_of(noted, line, [e.time for e in own if e.time is not None]))
     return event if is_sure else event._replace(certainty="likely")
