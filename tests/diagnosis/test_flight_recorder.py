@@ -16,6 +16,7 @@ from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.files import is_dump, sources
 from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps
+from jobgen.diagnosis.lines.labels import time_of
 from jobgen.errors import JobgenError
 
 SECOND = 10**9
@@ -69,6 +70,7 @@ def test_the_rank_that_did_not_join(tmp_path: Path, as_json: bool) -> None:
     dumps = {0: WAITING, 1: dump(operation(1)), 2: WAITING, 3: WAITING}
     (event,) = judged(tmp_path, dumps, as_json)
     assert (event.code, event.rank, event.certainty) == ("collective-timeout", 1, "sure")
+    assert event.time == time_of(2)  # when the others began to wait
     assert "ranks 0, 2, 3 wait" in event.says
     assert "at train.py:12 step" in event.says
     assert "; its last was all_reduce at train.py:11 step" in event.says or as_json

@@ -135,7 +135,7 @@ def notes_on(moments: list[Moment], verdict: Verdict) -> Iterator[str]:
     timed = [(each.time, each) for each in moments if each.time is not None]
     if moments and not timed:
         yield "no line has a time: this is the order of the lines, and of files one after the other"
-    if verdict.evidence and verdict.evidence[0].reporter:
+    if timed and verdict.evidence and verdict.evidence[0].reporter:
         yield "X is when others noticed it; see the last line of that node"
     if any(not each.is_exact for _, each in timed):
         yield "~ the line has no time of its own: it was written later than this"
