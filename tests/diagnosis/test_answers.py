@@ -168,6 +168,14 @@ def test_a_saved_answer_of_nccl_names_a_rank(
     assert verdict.evidence[0].text in answer
 
 
+def test_a_log_that_begins_like_an_answer_is_a_log(tmp_path: Path) -> None:
+    log = "NCCL version 2.21.5+cuda12.4\nJob summary: 4 ranks\nrank 1: ValueError: x\n"
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: x\n'
+    assert judged(tmp_path, {"a.out": log + trace}).code == "python-exception"
+    own = ONE_LINE.replace("NODE_FAIL", "RUNNING")  # what a script prints at its beginning
+    assert cited(judged(tmp_path, {"a.out": own + trace})) == ["a.out:4"]
+
+
 def test_dumps_of_py_spy_show_who_is_elsewhere_and_nccl_agrees(tmp_path: Path) -> None:
     stacks = {"py-spy-gx07-rank0.txt": WAITS, "py-spy-gx08-rank2.txt": READS}
     verdict = judged(tmp_path, stacks)

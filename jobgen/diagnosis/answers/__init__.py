@@ -21,4 +21,4 @@ def answer_of(first_bytes: bytes) -> str:
     if is_uptime or stamp.startswith(_DAYS) or b" kernel: " in head:
         return KERNEL
     is_ras = start.startswith((b"NCCL version ", b"RCCL version ", b"Job summary"))
-    return RAS if is_ras and b"Job summary" in start else ""
+    return RAS if is_ras and b"Job summary\n====" in start.replace(b"\r", b"") else ""
