@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jobgen.diagnosis.events import SCHEDULER, Event, Role, Verdict
+from jobgen.diagnosis.files import path_label
 from jobgen.diagnosis.judging.explain import CLOCKS
-from jobgen.diagnosis.lines.labels import line_time
+from jobgen.diagnosis.lines.labels import Labeller, line_time
 from jobgen.diagnosis.timeline.stamps import Line, last_lines, lines_above
 
 FIRST, FOLLOWED, ENDED, LAST, BEGAN = "X", "+", "#", "o", "|"
@@ -45,8 +46,10 @@ def moments_of(verdict: Verdict) -> list[Moment]:
     """The moments of a verdict by time; those without a time come first if its own has none."""
     lines = _by_line((*verdict.evidence[:1], *verdict.chain))
     numbers: dict[str, set[int]] = {}
-    for (file, number), (event, *_) in lines.items():
-        numbers.setdefault(file, set()).update({event.context or number} - {0})
+    for file, number in sorted(lines):
+        event, own = lines[file, number][0], numbers.setdefault(file, set())
+        if number and (event.time is None or not own):
+            own.add(event.context or number)
     above = {file: lines_above(file, wanted) for file, wanted in numbers.items()}
     found = [_moment(each, verdict, above[file]) for (file, _), each in lines.items()]
     begin = found[0].time if found and verdict.code else None
@@ -124,10 +127,14 @@ def _last_lines(
         other = f"{event.file.removesuffix(_OF_A_RANK)}/stdout.log"
         lines[other], own = last_lines(other), event
     for file, each in lines.items() if not _FACT.match(event.text) else ():
-        before = (line for line in each if begin is None or line.time <= begin)
-        for node, line in {line.label.node or own.node or "": line for line in before}.items():
-            rank = own.rank if line.label.rank is None else line.label.rank
-            yield Moment(LAST, line.time, node, rank, line.text, file, line.number)
+        labeller = Labeller((line.text for line in each), path_label(file))
+        before = [line for line in each if begin is None or line.time <= begin]
+        labels = [labeller.split(line.text) for line in before]
+        nodes = [label.node or own.node or "" for label, _ in labels]
+        for index in {node: index for index, node in enumerate(nodes)}.values():
+            line, (label, text) = before[index], labels[index]
+            rank = own.rank if label.rank is None else label.rank
+            yield Moment(LAST, line.time, nodes[index], rank, text, file, line.number)
 
 
 def notes_on(moments: list[Moment], verdict: Verdict) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The lines with times in a log above the lines of a verdict, most of which have none."""
+"""The lines with times in a log above those of a verdict, most of which have none."""
 
 import os
 from collections import deque
@@ -8,9 +8,8 @@ from functools import partial
 from typing import NamedTuple
 
 from jobgen.diagnosis.answers import KERNEL, answer_of
-from jobgen.diagnosis.files import path_label
 from jobgen.diagnosis.job_folder.layout import read_plain
-from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
+from jobgen.diagnosis.lines.labels import line_time, plain
 from jobgen.diagnosis.reader import LONGEST_LINE
 from jobgen.paths import to_path
 
@@ -19,28 +18,33 @@ _ABOVE = 300  # lines that are searched for a time
 
 
 class Line(NamedTuple):
-    """A line of a log: its number, its own time, its label, and its text."""
+    """A line of a log: its number, its own time, and its text."""
 
     number: int
     time: float
-    label: Label
     text: str
 
 
 def lines_above(file: str, numbers: Iterable[int]) -> dict[int, list[Line]]:
-    """The lines with times above and at lines of a file; none if it cannot be read again."""
+    """The lines with times down to the first of some lines; down to each other one, the last.
+
+    There are none if the file cannot be read again.
+    """
     wanted = set(numbers)
     found: dict[int, list[Line]] = {}
     last: deque[tuple[int, bytes]] = deque(maxlen=_ABOVE)
-    number = 1
+    number, before = 1, 0
     if not os.path.isfile(to_path(file)):  # stdin, a pipe, or the scheduler
         return found
     with suppress(OSError), open(to_path(file), "rb") as stream:
         for piece in iter(partial(stream.readline, LONGEST_LINE), b""):
             last.append((number, piece))
             if number in wanted:
-                found[number] = _with_times(last, path_label(file))
+                lines = _with_times(last)
+                found[number] = (lines or found[before])[-1:] if found else lines
                 wanted.remove(number)
+                last.clear()
+                before = number
             number += piece.endswith(b"\n")
             if not wanted:
                 break
@@ -52,12 +56,11 @@ def last_lines(file: str) -> list[Line]:
     data = read_plain(os.fspath(to_path(file)), _TAIL, at_end=True)
     lines = enumerate(data.split(b"\n"), 1)
     is_whole = len(data) < _TAIL
-    return _with_times(((n if is_whole else 0, line) for n, line in lines), Label())
+    return _with_times((n if is_whole else 0, line) for n, line in lines)
 
 
-def _with_times(lines: Iterable[tuple[int, bytes]], base: Label) -> list[Line]:
+def _with_times(lines: Iterable[tuple[int, bytes]]) -> list[Line]:
     """The lines that have a time; those of a kernel say nothing about the job."""
-    texts = [(number, plain(line)) for number, line in lines if answer_of(line) != KERNEL]
-    labeller = Labeller((text for _, text in texts), base)
+    texts = ((number, plain(line)) for number, line in lines if answer_of(line) != KERNEL)
     times = ((number, line_time(text), text) for number, text in texts)
-    return [Line(n, time, *labeller.split(text)) for n, time, text in times if time is not None]
+    return [Line(number, time, text) for number, time, text in times if time is not None]
