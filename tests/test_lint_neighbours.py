@@ -139,11 +139,6 @@ PAIRS = {
         f"{ONE}#SBATCH --gres=gpu:4\npython -m torch.distributed.launch t.py",
         f"{ONE}#SBATCH --gres=gpu:4\nexport PET_NPROC_PER_NODE=4\ntorchrun t.py",
     ),
-    "threads for the cores of all tasks": (
-        "JG406",
-        f"{ONE}#SBATCH --ntasks-per-node=4\nexport OMP_NUM_THREADS=$(nproc)\n{RUN}",
-        f"{ONE}#SBATCH --ntasks-per-node=1\nexport OMP_NUM_THREADS=$(nproc)\n{RUN}",
-    ),
     "files beside the script": (
         "JG610",
         f'{ONE}root="$(cd "$(dirname "$0")/.." && pwd)"\n. "$root/env.sh"\n{RUN}',
@@ -191,6 +186,12 @@ PAIRS = {
         "JG128",
         f"{TWO}export MASTER_ADDR=$(echo $SLURM_NODELIST | cut -d, -f1)\n{RUN}",
         f"{TWO}export MASTER_ADDR=$(scontrol show hostnames $SLURM_NODELIST | head -n1)\n{RUN}",
+    ),
+    "a list as an endpoint": (
+        "JG128",
+        f"{TWO}srun torchrun --nnodes=2 --rdzv-endpoint=${{SLURM_NODELIST%%,*}}:29500 t.py",
+        f"{TWO}a=$(echo $SLURM_NODELIST | tr -d '[' | cut -d- -f1)\n"
+        "srun torchrun --nnodes=2 --rdzv-endpoint=$a:29500 t.py",
     ),
     "a list as an address": (
         "JG128",

@@ -14,7 +14,7 @@ from jobgen.lint.launchers import (
     work_commands,
 )
 from jobgen.lint.reader.directives import program_of
-from jobgen.lint.rules import Assignment, Command, Findings, Script, finding_at
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _CURES = {
     "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
@@ -129,30 +129,34 @@ def jg125_other_nodes_idle(script: Script) -> Findings:
         yield finding_at(runs[0], text, "start it with srun, or request one node")
 
 
-_LIST = re.compile(r"\$\{?SLURM_(?:JOB_)?NODELIST(%%?,\*)?\}?")
+_LIST = r"\$\{?SLURM_(?:JOB_)?NODELIST"
+_SHORT_LIST = re.compile(
+    rf"(?:{_LIST}(?:%%?,\*)?\}}?|\$\(echo \"?{_LIST}\}}?\"? \| ?(?:cut -d|head|awk -F)[^|]*\))"
+    r"(?::\d+)?"
+)
 _ADDRESS = re.compile(r"(?i)(?:master|head|main|rdzv)_?(?:addr|address|node|host|ip)?\w*")
 
 
 def jg128_list_of_nodes(script: Script) -> Findings:
     cure = 'use $(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
-    short: list[Assignment | Command] = []
+    words = [
+        each.options[name]
+        for each in launchers(script)
+        for name in ("rdzv-endpoint", "master-addr")
+        if name in each.options
+    ]
+    words += [each.value for each in script.assignments if _ADDRESS.fullmatch(each.name)]
+    for word in words if (script.nodes or 1) > 1 and not script.flow.sets("SLURM_NODELIST") else ():
+        if _SHORT_LIST.fullmatch(word.text):
+            yield finding_at(word, "the list of nodes is short, as in node[01-04]", cure)
     for assignment in script.assignments:
         name, items = assignment.name, assignment.items or ()
-        is_list = _LIST.fullmatch(assignment.value.text)
-        if is_list and (is_list[1] or _ADDRESS.fullmatch(name)):
-            short.append(assignment)
-        origin = script.flow.resolved(assignment.value.text, assignment.place, with_commands=True)
-        is_one = len(items) == 1 and items[0].raw.startswith('"') and "show hostname" in origin
-        if is_one and re.search(rf"\$\{{{name}\[[\w$]", script.text):
+        if len(items) != 1 or not items[0].raw.startswith('"'):
+            continue
+        origin = script.flow.resolved(items[0].text, assignment.place, with_commands=True)
+        if "show hostname" in origin and re.search(rf"\$\{{{name}\[[\w$]", script.text):
             text = f"{name} has one item, all hosts: quotes keep the list whole"
             yield finding_at(items[0], text, "remove the quotes")
-    for command in script.own_commands:
-        if command.name == "echo" and command.piped_into in ("cut", "awk", "head"):
-            after = script.lines[command.line - 1][command.column :]
-            is_cut = re.search(r"\|\s*(head|cut\b.*-d ?.?,|awk\b.*-F ?.?,)", after)
-            short += [command] if is_cut and _LIST.fullmatch(" ".join(command.arguments)) else []
-    for place in short if (script.nodes or 1) > 1 else ():
-        yield finding_at(place, "the list of nodes is short, as in node[01-04]", cure)
 
 
 # Builtins of the shell; a few systems have programs of the same names, which do nothing.

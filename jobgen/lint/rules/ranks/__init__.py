@@ -41,8 +41,9 @@ def jg105_several_agents_per_node(script: Script) -> Findings:
         outer = outer_command(script, launcher.command)
         if outer.name != "srun" or name == "deepspeed" or (ranks and ranks.count <= 1):
             continue
-        if launcher.command.depth and _is_for_one_task(script, launcher):
-            continue
+        is_in_branch = launcher.command.depth and launcher.command.enclosing & UNCERTAIN
+        if is_in_branch and _TESTS_OWN_NUMBER.search(script.text):
+            continue  # the shell of each task may start it in one task only
         place = launcher.word.line, launcher.word.column
         before = [word for word in outer.words if (word.line, word.column) < place]
         if tasks := _tasks_per_node(script, before):
@@ -54,15 +55,6 @@ def jg105_several_agents_per_node(script: Script) -> Findings:
 _TESTS_OWN_NUMBER = re.compile(
     r"(?m)^.*(?:\bif\b|\[|\bcase\b|&&).*(?:PROCID|LOCALID|NODEID|RANK|HOSTNAME|hostname|NODENAME)"
 )
-
-
-def _is_for_one_task(script: Script, launcher: Launcher) -> bool:
-    """Whether the shell of each task may start the launcher in one task only."""
-    if not launcher.command.enclosing & UNCERTAIN:
-        return False
-    first = outer_command(script, launcher.command).line
-    lines = "\n".join(script.lines[first - 1 : launcher.command.line])
-    return bool(_TESTS_OWN_NUMBER.search(lines))
 
 
 def _tasks_per_node(script: Script, words: Sequence[Word]) -> Gpus | None:
@@ -160,25 +152,6 @@ def jg406_too_many_threads(script: Script) -> Findings:
             text += ": PBS sets OMP_NUM_THREADS to ncpus" if is_default else ""
             cure = f"export OMP_NUM_THREADS={max(cores // ranks, 1)}"
             yield finding_at(launcher.word, text, cure)
-    yield from _threads_for_all_cores(script)
-
-
-_ALL_CORES = re.compile(r"\$\{?SLURM_(?:CPUS_ON_NODE|JOB_CPUS_PER_NODE)\}?|\$\(nproc(?: --all)?\)")
-
-
-def _threads_for_all_cores(script: Script) -> Findings:
-    """Findings on ranks that each start a thread for each core of the job on their node."""
-    ranks = [(each.command, each.number("nproc-per-node", "nproc")) for each in launchers(script)]
-    for run in work_commands(script) if not ranks else ():
-        tasks = _tasks_per_node(script, run.words) if run.name == "srun" else None
-        ranks.append((run, tasks.count if tasks else 1))
-    for command, count in ranks if "OMP_NUM_THREADS" in script.text else ():
-        held = script.flow.in_program("OMP_NUM_THREADS", command)
-        is_one = held.is_set and len(held.assignments) == 1
-        if is_one and (count or 1) > 1 and _ALL_CORES.fullmatch(held.assignments[0].value.text):
-            text = f"each of {count} ranks starts a thread for each core of all ranks"
-            cure = f"export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / {count}))"
-            yield finding_at(held.assignments[0], text, cure)
 
 
 def _cores(script: Script, launcher: Launcher) -> int:

@@ -5,9 +5,48 @@ from collections.abc import Sequence
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.reader.commands import base_name, starter_of
+from jobgen.lint.reader.directives import program_of
 from jobgen.lint.reader.flow import common_length
 from jobgen.lint.rules import Command, Findings, Script, finding_at
-from jobgen.lint.rules.script_end.runs import inner_runs, runs_of
+
+_PYTHON = re.compile(
+    r"(?:[\w./-]*/)?python[\d.]*\s(?:[^|]*\.py\b|(?:-\S+\s)*-m (?!pip|venv|site|ensurepip))"
+)
+# Programs that prepare a job or show something, whose failure may not matter.
+_PREPARE = frozenset(
+    """
+    hostname echo date nvidia-smi rocm-smi rm mkdir cp rsync tar ls cat ray pkill kill sleep true
+    env printenv lscpu scontrol enroot podman docker df free dcgmi chmod
+    """.split()
+)
+_NO_RUNS = frozenset("echo printf which command pip pgrep pkill export grep ssh [ test".split())
+
+
+def _runs(script: Script) -> list[Command]:
+    """The script's own commands that do the job's work, in the order of the text."""
+    work = {id(command) for command in work_commands(script)}
+    return [
+        command
+        for command in script.own_commands
+        if not command.enclosing & {"command_substitution", "function_definition"}
+        and (id(command) in work or _is_run(script, command))
+    ]
+
+
+def _is_run(script: Script, command: Command) -> bool:
+    name, arguments, text = command.name, command.arguments, command.text
+    if name.startswith("$"):
+        words = [word.text for word in script.expanded_words(command)] or [""]
+        name, arguments, text = base_name(words[0]), words[1:], " ".join(words)
+    if name in ("srun", "mpiexec", "mpirun"):
+        program = program_of(command) if name == command.name == "srun" else None
+        return not program or base_name(program.text) not in _PREPARE
+    if name in ("ssh", "pbs_tmrsh"):
+        return "background" in command.enclosing and len(arguments) > 1
+    if name in ("singularity", "apptainer"):
+        return arguments[:1] in (["exec"], ["run"])
+    return name not in _NO_RUNS and bool(_PYTHON.match(text))
+
 
 # Programs that pass a run's text on; their status says nothing about the run.
 _PASS_TEXT_ON = frozenset("tee tail head cat ts".split())
@@ -28,7 +67,7 @@ _SMALL_COMMANDS = frozenset(
 
 
 def jg304_pipe_hides_status(script: Script) -> Findings:
-    runs = runs_of(script) if "|" in script.text else []
+    runs = _runs(script) if "|" in script.text else []
     for command in script.own_commands if "PIPESTATUS" not in script.text else ():
         last = command.piped_into
         is_nested = starter_of(command) == "ssh" or command.enclosing - _MAY_BE_PIPED
@@ -57,7 +96,7 @@ def _is_last(script: Script, run: Command) -> bool:
 
 def jg305_last_command_hides_status(script: Script) -> Findings:
     yield from _hidden_in_strings(script)
-    runs = runs_of(script)
+    runs = _runs(script)
     in_front = [each for each in runs if "background" not in each.enclosing]
     is_job = script.active_directives or (script.scheduler and not script.is_in_document)
     if not runs or not is_job or _has_own_end(script):
@@ -81,12 +120,13 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
 
 def _hidden_in_strings(script: Script) -> Findings:
     """Findings on runs in strings for another shell, `srun bash -c 'torchrun …; date'`."""
-    for run, commands in inner_runs(script).items() if script.active_directives else ():
+    for run in work_commands(script) if script.active_directives else ():
+        commands = [each for each in script.commands if run.depth and each.path == run.path]
         after = {each.name for each in commands if each.offset > run.offset}
-        has_end = any(each.name in ("set", "exit", "trap") for each in commands)
+        has_end = run.enclosing or any(each.name in ("set", "exit", "trap") for each in commands)
         if after and not after - _SMALL_COMMANDS and not has_end:
-            text = "the job counts as done even if this fails: the status is that of"
-            yield finding_at(run, f"{text} `{commands[-1].name}`", "set -e before it")
+            text = f"the status of the string is that of `{commands[-1].name}`, even if this fails"
+            yield finding_at(run, text, "set -e before it")
 
 
 def _hidden_by(script: Script, run: Command) -> Command | None:
@@ -107,20 +147,13 @@ def _hidden_by(script: Script, run: Command) -> Command | None:
     if exits and exits[-1].arguments == ["0"] and not exits[-1].enclosing:
         return exits[-1]
     last = others[-1] if others else None
-    in_lists = [each for each in last.path if each.kind == "list"] if last else []
-    if last and in_lists and not _OR.search(_before(script, last)):
-        return None  # a && b has the status of a
+    if last and any(each.kind == "list" for each in last.path):
+        before = script.lines[last.line - 1][: last.column - 1]
+        return last if re.search(r"\|\|[\s({]*$", before) else None  # a && b: the status of a
     return last
 
 
 _ON_PURPOSE = re.compile(r"(?i)\bwarn|\bcontinu|non-?fatal|ignor|skipp")
-_OR = re.compile(r"\|\|[\s({\\]*$")
-
-
-def _before(script: Script, command: Command) -> str:
-    """The text before a command, on its line and the line above."""
-    above, own = script.lines[command.line - 2 : command.line - 1], script.lines[command.line - 1]
-    return "\n".join([*above, own[: command.column - 1]])
 
 
 def _can_follow(command: Command, run: Command) -> bool:

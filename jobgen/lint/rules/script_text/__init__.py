@@ -261,8 +261,8 @@ _TOKENS = {
     "Weights & Biases": r"(?:WANDB_API_KEY=|wandb login )['\"]?[0-9a-f]{40}\b",
     "OpenAI": r"(?<![\w/-])sk-(?:[A-Za-z0-9]{40,}|proj-[\w-]{40,})",
     "AWS": r"\bAKIA[A-Z0-9]{16}\b",
-    "a service": r"\w(?<!WANDB)(?:_API_KEY|_TOKEN|_SECRET|_PASSWORD)=(['\"]?)"
-    r"(?!hf_|gh[oprsu]_|sk-)(?=\w*\d)(?=\w*[A-Za-z])[\w-]{20,}\1(?!\S)",
+    "a service": r"_(?:API_KEY|TOKEN|SECRET|PASSWORD)=(?<!WANDB_API_KEY=)(['\"]?)"
+    r"(?!hf_|gh[oprsu]_|sk-)(?=(?:[A-Za-z_-]*\d){4})(?=\w*[A-Za-z])[\w-]{20,}\1(?!\S)",
 }
 
 
