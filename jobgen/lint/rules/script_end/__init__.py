@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from jobgen.lint.launchers import work_commands
-from jobgen.lint.reader.commands import base_name, starter_of
+from jobgen.lint.reader.commands import SHELLS, base_name, starter_of
 from jobgen.lint.reader.directives import program_of
 from jobgen.lint.reader.flow import common_length
 from jobgen.lint.rules import Command, Findings, Script, finding_at
@@ -45,7 +45,10 @@ def _is_run(script: Script, command: Command) -> bool:
         return "background" in command.enclosing and len(arguments) > 1
     if name in ("singularity", "apptainer"):
         return arguments[:1] in (["exec"], ["run"])
-    return name not in _NO_RUNS and bool(_PYTHON.match(text))
+    is_file = name in SHELLS and arguments[-1:] and arguments[0].endswith(".sh")
+    is_own = command.words and re.match(r"\.{0,2}/|\$\w+/", command.words[0].text)
+    is_program = is_file or (is_own and name not in _PREPARE | _SMALL_COMMANDS)
+    return name not in _NO_RUNS and bool(is_program or _PYTHON.match(text))
 
 
 # Programs that pass a run's text on; their status says nothing about the run.

@@ -89,7 +89,7 @@ _PLACEHOLDER_NAME = re.compile(
 
 
 _NO_PATH = re.compile(
-    r"(?i:/path[/_-]to(?![a-z]))[\w./-]*|\[[a-z]+[-_](dir|path|name|file|folder)\]"
+    r"(?i:/path[/_-]to(?![a-z]))[\w./-]*|\[[a-z]+([-_][a-z]+)*[-_](dir|path|name|file|folder)\]"
 )
 
 
