@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+_NAME = re.compile(r"<([A-Z_]+)>")
 _INDENT, _CONTINUED = " " * 4, " " * 8
 _JOINT = "\0"  # between the lines of one pattern or heading
 
@@ -74,6 +75,4 @@ def _whole_lines(text: str) -> list[str]:
 
 def _filled(pattern: str, parts: dict[str, str]) -> str:
     """Returns the pattern with each <NAME> replaced by the part of this name."""
-    for name in re.findall(r"<([A-Z_]+)>", pattern) if "<" in pattern else ():
-        pattern = pattern.replace(f"<{name}>", parts[name])
-    return pattern
+    return _NAME.sub(lambda found: parts[found[1]], pattern) if "<" in pattern else pattern

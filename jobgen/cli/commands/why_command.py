@@ -14,7 +14,6 @@ from jobgen.diagnosis.named_input import verdict_on_words
 from jobgen.diagnosis.report import as_json, as_line, as_text, no_cause
 from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path
-from jobgen.quoting import quote
 from jobgen.scripts.write import write
 
 if TYPE_CHECKING:
@@ -137,6 +136,7 @@ def _report_more(verdict: Verdict, words: Sequence[str]) -> None:
 
 def _report_scripts(words: Sequence[str]) -> None:
     from jobgen.cli.mistakes.shell_words import directive_in
+    from jobgen.quoting import quote
 
     for word in filter(directive_in, words):
         hint = f"write jobgen why FILE with what it wrote, or jobgen lint {quote(word)}"

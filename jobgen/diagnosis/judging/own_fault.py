@@ -5,9 +5,7 @@ import re
 from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.case import CAUSES
 
-_OWN = re.compile(
-    r"(?:(?:Syntax|Indentation|Tab|Name|UnboundLocal)Error(?=: )|it refused its arguments)"
-)
+_OWN = r"(?:Syntax|Indentation|Tab|Name|UnboundLocal)Error(?=: )|it refused its arguments"
 
 
 def own_fault(verdict: Verdict) -> str:
@@ -18,7 +16,7 @@ def own_fault(verdict: Verdict) -> str:
     names only ranks without it: then a rank has shown it and gone on.
     """
     causes = [event for event in verdict.chain if event.code and event.role in CAUSES]
-    found = {_OWN.match(event.says) for event in causes}
+    found = {re.match(_OWN, event.says) for event in causes}
     if verdict.code != "python-exception" or None in found or not causes:
         return ""
     if any(_is_before(event, cause) for event in verdict.chain for cause in causes):
@@ -31,7 +29,7 @@ def own_fault(verdict: Verdict) -> str:
 
 def _is_before(event: Event, cause: Event) -> bool:
     """Whether the rank had another failure before."""
-    is_other = bool(event.code) and not _OWN.match(event.says)
+    is_other = bool(event.code) and not re.match(_OWN, event.says)
     return (
         is_other
         and (event.file, event.rank) == (cause.file, cause.rank)

@@ -63,8 +63,7 @@ class File:
     def read(self, *, grows: bool = False) -> None:
         """Read all lines; of a file that `grows`, those that are new and have an end."""
         for number, line in self._reader.whole_lines() if grows else self._reader:
-            text = plain(line)
-            self._take(number, in_english(text) if is_foreign(line) else text)
+            self._take(number, plain(line))
             if self._reader.watches_others:
                 self._after.take(shape_of(line), line)
 
@@ -105,6 +104,7 @@ class File:
 
     def _take(self, number: int, line: str) -> None:
         label, text = self.labeller.split(line)
+        text = in_english(text) if is_foreign(text) else text
         if "restart" in text and (found := re.search(_RESTART, text)):
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
             self._reader.skip_nothing()

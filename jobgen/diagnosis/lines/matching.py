@@ -28,6 +28,7 @@ _OWN = (
         "mpirun",
     ),
 )
+_ABOVE = re.compile(r"(?<!\\)\\n")  # in a pattern, between a line and the line above it
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
 # Texts that are in any kind of error, if a pattern has another one.
@@ -59,10 +60,12 @@ def matches(text: str, above: str = "") -> list[Event]:
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
-    found = list(_matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines=True) if above else ())
-    found += _matching(text)
+    signs = _candidates(_shape(text))
+    of_two_lines = [(code, sign) for code, sign in signs if above and _ABOVE.search(sign.pattern)]
+    found = list(_matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines))
+    found += _matching(text, signs)
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
-        found += _matching(text.lstrip())
+        found += _matching(text.lstrip(), signs)
     if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
@@ -75,10 +78,8 @@ def filled(text: str, groups: Mapping[str, str]) -> str:
     return text
 
 
-def _matching(text: str, *, of_two_lines: bool = False) -> Iterator[Event]:
-    for code, sign in _candidates(_shape(text)):
-        if of_two_lines and r"\n" not in sign.pattern:
-            continue
+def _matching(text: str, signs: Sequence[tuple[str, Sign]]) -> Iterator[Event]:
+    for code, sign in signs:
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
             says = (
@@ -93,9 +94,9 @@ def may_matter(shape: bytes) -> bool:
     return any(own in text for own in _OWN) or bool(_numbers(text))
 
 
-def is_foreign(line: bytes) -> bool:
+def is_foreign(text: str) -> bool:
     """Whether a line may have a message in another language than English."""
-    shape = shape_of(line[:LONGEST_TEXT]).decode("latin-1")
+    shape = shape_of(text[:LONGEST_TEXT].encode("utf-8", "replace")).decode("latin-1")
     return _FOREIGN in _numbers(shape)
 
 
@@ -118,7 +119,7 @@ def _index() -> tuple[list[tuple[str, Sign]], dict[str, list[tuple[str, int]]]]:
     """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
     texts: dict[str, list[tuple[str, int]]] = {}
-    parts = literals([sign.pattern for _, sign in signs])
+    parts = literals([_ABOVE.split(sign.pattern)[0] for _, sign in signs])
     shapes = iter(_shape("\n".join("\n".join(each) for each in parts)).split("\n"))
     for number, each in enumerate(parts):
         for text in islice(shapes, len(each)):
@@ -150,7 +151,7 @@ def literals(patterns: Sequence[str]) -> list[list[str]]:
     while "(" in rest:  # the innermost groups first
         rest = _GROUP.sub(_without_parentheses, _PLAIN.sub(r"\1", rest))
     rest = rest.translate(_BRACKETS_AGAIN)
-    return [list(dict.fromkeys(_best(one).split(_OR))) for one in rest.split("\n")]
+    return [[*dict.fromkeys(_best(one).split(_OR))] for one in rest.split("\n")]
 
 
 def _without_parentheses(group: re.Match[str]) -> str:
