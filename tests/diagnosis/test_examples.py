@@ -13,7 +13,13 @@ from jobgen.diagnosis.classes import TRAITS, FailureClass, classes, codes
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.lines.matching import literals, may_matter
+from jobgen.diagnosis.lines.matching import (
+    FIXED_TEXTS,
+    _fixed_texts,
+    literals,
+    may_matter,
+    shapes_of_literals,
+)
 from jobgen.diagnosis.reader import GRAM, shape_of
 from jobgen.diagnosis.signs import read_signs
 
@@ -91,6 +97,20 @@ def test_every_pattern_has_a_fixed_text(each: FailureClass) -> None:
     for sign in each.signs:
         shapes = [shape_of(text.encode()) for text in literals([sign.pattern])[0]]
         assert min(map(len, shapes)) >= GRAM, sign
+
+
+def test_the_fixed_texts_are_those_of_the_patterns(update: bool) -> None:
+    patterns = [sign.pattern for each in CLASSES for sign in each.signs]
+    rows = zip(patterns, shapes_of_literals(patterns), strict=True)
+    expected = "".join("\t".join([pattern, *texts]) + "\n" for pattern, texts in rows)
+    file = Path(FIXED_TEXTS)
+    if update:
+        file.write_text(expected, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == expected, "`make golden` writes it"
+
+
+def test_a_pattern_that_is_new_has_its_fixed_texts() -> None:
+    assert _fixed_texts(["a new .*(?:pattern|sign)"]) == [["a new "]]
 
 
 def test_an_ordinary_line_does_not_matter() -> None:

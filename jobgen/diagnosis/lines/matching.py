@@ -1,9 +1,9 @@
 """Finds the signs that a line matches: a fixed part of each pattern is searched for first."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import islice
 
 from jobgen.diagnosis.classes import classes
 from jobgen.diagnosis.events import Event, Role
@@ -28,6 +28,7 @@ _OWN = (
         "mpirun",
     ),
 )
+FIXED_TEXTS = os.path.join(os.path.dirname(__file__), "fixed_texts.txt")  # `make golden` writes it
 _ABOVE = re.compile(r"(?<!\\)\\n")  # in a pattern, between a line and the line above it
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
@@ -119,14 +120,31 @@ def _index() -> tuple[list[tuple[str, Sign]], dict[str, list[tuple[str, int]]]]:
     """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
     texts: dict[str, list[tuple[str, int]]] = {}
-    parts = literals([_ABOVE.split(sign.pattern)[0] for _, sign in signs])
-    shapes = iter(_shape("\n".join("\n".join(each) for each in parts)).split("\n"))
-    for number, each in enumerate(parts):
-        for text in islice(shapes, len(each)):
+    for number, shapes in enumerate(_fixed_texts([sign.pattern for _, sign in signs])):
+        for text in shapes:
             texts.setdefault(text[-GRAM:], []).append((text, number))
     for text in shapes_of_translations():
         texts.setdefault(text[-GRAM:], []).append((text, _FOREIGN))
     return signs, texts
+
+
+def _fixed_texts(patterns: Sequence[str]) -> list[list[str]]:
+    """The shapes of fixed texts, one of which is in each match of a pattern.
+
+    A file has them, since to find them takes as long as all else; a new pattern may not be in it.
+    """
+    with open(FIXED_TEXTS, encoding="utf-8") as stream:
+        rows = [line.split("\t") for line in stream.read().split("\n")]
+    found = {row[0]: row[1:] for row in rows}
+    new = [pattern for pattern in patterns if pattern not in found]
+    found |= dict(zip(new, shapes_of_literals(new), strict=False)) if new else {}
+    return [found[pattern] for pattern in patterns]
+
+
+def shapes_of_literals(patterns: Sequence[str]) -> list[list[str]]:
+    """The shapes of the literals of each pattern's first line."""
+    parts = literals([_ABOVE.split(pattern)[0] for pattern in patterns])
+    return [[_shape(text) for text in texts] for texts in parts]
 
 
 def _shape(text: str) -> str:
