@@ -56,8 +56,8 @@ lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 
 golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
 	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
-	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py
-	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt jobgen/__init__.pyi '*.md' '*.ipynb' man completions packaging
+	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py tests/diagnosis/test_examples.py
+	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt jobgen/__init__.pyi jobgen/diagnosis/lines '*.md' '*.ipynb' man completions packaging
 
 docs: $(VENV)/test .cache/npm/made  ## the site in build/site, with the page where a script is made
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs build --quiet --strict -d build/site
@@ -90,13 +90,14 @@ fuzz: $(VENV)/test  ## a coverage-guided fuzzer for the readers of files, FUZZ_S
 	  mkdir -p build/fuzz; PATH="$(BIN):$$PATH" nice python -m tests.fuzz.$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$target-; done
 
-bench: $(VENV)/test  ## ratios against references in the same run: start-up, sizes, many scripts, trainers, the way to the first step; lint
+bench: $(VENV)/test  ## ratios against references in the same run: start-up, sizes, many scripts, trainers, the way to the first step; lint, why
 	PATH="$(BIN):$$PATH" python bench/startup.py
 	PATH="$(BIN):$$PATH" python bench/sizes.py
 	PATH="$(BIN):$$PATH" python bench/scripts.py
 	PATH="$(BIN):$$PATH" python bench/trainers.py
 	PATH="$(BIN):$$PATH" python bench/first_step.py
 	PATH="$(BIN):$$PATH" python bench/lint.py
+	PATH="$(BIN):$$PATH" python bench/why.py
 
 bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestro, slurmkit, which it installs in .cache
 	PATH="$(BIN):$$PATH" python bench/peers.py

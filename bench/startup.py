@@ -23,6 +23,7 @@ BIN = installed.jobgen()
 PYTHON, JOBGEN = str(BIN / "python"), str(BIN / "jobgen")
 BARE, CLICK, MINIMAL = "bare interpreter", "import click", "minimal program"
 SBATCH = "jobgen sbatch -N 3"
+FIVE_LINES = str(ROOT / "tests/diagnosis/logs/gpu-memory/torch.log")
 # What bash's completion sets for `jobgen sbatch --profile mi<TAB>`.
 COMPLETION = {"_JOBGEN_COMPLETE": "bash_complete", "COMP_WORDS": "jobgen sbatch --profile mi"}
 COMMANDS: dict[str, list[str]] = {
@@ -32,6 +33,7 @@ COMMANDS: dict[str, list[str]] = {
     "jobgen --version": [JOBGEN, "--version"],
     "jobgen --help": [JOBGEN, "--help"],
     "a completion (bash)": [JOBGEN],
+    "jobgen why, 5 lines": [JOBGEN, "why", FIVE_LINES],
     SBATCH: [JOBGEN, "sbatch", "--profile", "mi210", "-N", "3"],
 }
 WITH_CODE = "the same with --code"  # of this repository, of which the store has the copy
@@ -40,6 +42,7 @@ TARGETS = {
     "jobgen --version": (CLICK, 1.1, None),
     "jobgen --help": (CLICK, 1.1, None),
     "a completion (bash)": (CLICK, 1.3, None),
+    "jobgen why, 5 lines": ("jobgen --version", 1.45, None),
     SBATCH: (MINIMAL, 1.0, 1.3),
 }
 
