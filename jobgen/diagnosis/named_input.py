@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -116,6 +115,8 @@ def _folder_of_host(word: str) -> str:
 
 def _parts_there(word: str, host: str) -> _Parts:
     """The input of a job of another cluster, whose files come to the same places here."""
+    from dataclasses import replace  # slow to import
+
     from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
     from jobgen.remote.files import logs_here
     from jobgen.remote.job import fetch_job
