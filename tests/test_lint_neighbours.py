@@ -66,6 +66,12 @@ PAIRS = {
         f"{ONE}for h in $H; do ssh $h bash run.sh & done\nwait\necho end",
         f"{ONE}for h in $H; do ssh $h bash run.sh & p=$!; done\nwait $p",
     ),
+    "nodes over ssh, with a heredoc": (
+        "JG305",
+        f"{ONE}for h in $H; do\nssh $h bash <<END &\n./a\nEND\ndone\nwait\necho end",
+        f"{ONE}for h in $H; do\nssh $h bash <<END &\n./a\nEND\ndone\nwait $!",
+    ),
+    "a program by its path": ("JG305", f"{ONE}./simulate\ndate", f"{ONE}/bin/hostname\ndate"),
     "a string for the nodes": (
         "JG305",
         f"{TWO}srun bash -c 'torchrun {C10D} --nproc-per-node=4 t.py; date'",
@@ -176,6 +182,21 @@ PAIRS = {
         "JG504",
         f"{ONE}ssh $H \"ss -tan | awk '{{print $4}}'\"\n{RUN}",
         f"{ONE}ssh $H \"ss -tan | awk '{{print \\$4}}'\"\n{RUN}",
+    ),
+    "a variable that only the inner shell sets": (
+        "JG504",
+        f'{ONE}srun bash -c "n=4; python t.py --workers $n"',
+        f'{ONE}n=4\nsrun bash -c "n=$n; python t.py --workers $n"',
+    ),
+    "a cache on the first node": (
+        "JG124",
+        f"{TWO}d=$(mktemp -d)\nexport MIOPEN_USER_DB=$d/db\n{RUN}",
+        f"{TWO}d=$(mktemp -d)\nlog=$d/log\n{RUN}",
+    ),
+    "a container, on one of two nodes": (
+        "JG125",
+        f"{TWO}apptainer exec a.sif ./train",
+        f"{TWO}srun apptainer exec a.sif ./train",
     ),
     "a list in quotes": (
         "JG128",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.lint.launchers import outer_command, runs_on_all_nodes, work_commands
 from jobgen.lint.reader.commands import starter_of
-from jobgen.lint.rules import Command, Findings, Script, finding_at, optional
+from jobgen.lint.rules import Assignment, Command, Findings, Script, finding_at, optional
 
 _BRANCHES = frozenset(("if_statement", "case_statement", "function_definition"))
 _OWN_NAME = re.compile(r"\$0\b|\$\{0\}|BASH_SOURCE")
@@ -155,11 +155,17 @@ def jg124_local_file_on_first_node(script: Script) -> Findings:
         return
     runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]
     for name, line in _local_names(script) if runs else ():
-        for run in runs:
-            if run.line > line and name in _arguments(script, run):
-                text = f"{name} (see line {line}) is on the first node only"
-                yield finding_at(run, text, "make it on each node: srun --ntasks-per-node=1 …")
-                break
+        users: list[Command | Assignment] = []
+        users += [run for run in runs if run.line > line and name in _arguments(script, run)]
+        users += [
+            each
+            for each in script.assignments
+            if each.line > line and each.name in script.exports and name[0] == "$"
+            if re.search(rf"\${{?{name[1:]}\b", each.value.text)
+        ]
+        for user in users[:1]:
+            text = f"{name} (see line {line}) is on the first node only"
+            yield finding_at(user, text, "make it on each node: srun --ntasks-per-node=1 …")
 
 
 def _local_names(script: Script) -> Iterator[tuple[str, int]]:

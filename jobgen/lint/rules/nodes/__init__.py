@@ -118,14 +118,19 @@ def jg119_world_per_node(script: Script) -> Findings:
 _STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
 
 
+_CONTAINERS = ("singularity", "apptainer")
+
+
 def jg125_other_nodes_idle(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or launchers(script) or starts_elsewhere(script):
         return
-    runs = [command for command in work_commands(script) if command.name.startswith("python")]
+    in_containers = [each for each in script.own_commands if each.name in _CONTAINERS]
+    runs = [each for each in work_commands(script) if each.name.startswith("python")]
+    runs += [each for each in in_containers if each.arguments[:1] in (["run"], ["exec"])]
     code = re.sub(r"(?m)^\s*echo .*", "", script.code)
     if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(code):
-        text = f"python runs on the first of the {nodes} nodes only"
+        text = f"{runs[0].name} runs on the first of the {nodes} nodes only"
         yield finding_at(runs[0], text, "start it with srun, or request one node")
 
 

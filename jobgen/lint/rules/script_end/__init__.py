@@ -42,13 +42,19 @@ def _is_run(script: Script, command: Command) -> bool:
         program = program_of(command) if name == command.name == "srun" else None
         return not program or base_name(program.text) not in _PREPARE
     if name in ("ssh", "pbs_tmrsh"):
-        return "background" in command.enclosing and len(arguments) > 1
+        return len(arguments) > 1 and _is_in_background(script, command)
     if name in ("singularity", "apptainer"):
         return arguments[:1] in (["exec"], ["run"])
     is_file = name in SHELLS and arguments[-1:] and arguments[0].endswith(".sh")
     is_own = command.words and re.match(r"\.{0,2}/|\$\w+/", command.words[0].text)
     is_program = is_file or (is_own and name not in _PREPARE | _SMALL_COMMANDS)
     return name not in _NO_RUNS and bool(is_program or _PYTHON.match(text))
+
+
+def _is_in_background(script: Script, command: Command) -> bool:
+    # The reader does not see the & of `ssh HOST bash <<END &`.
+    own = script.lines[command.line - 1]
+    return "background" in command.enclosing or bool(re.search(r"<<.*&\s*$", own))
 
 
 # Programs that pass a run's text on; their status says nothing about the run.
@@ -100,7 +106,7 @@ def _is_last(script: Script, run: Command) -> bool:
 def jg305_last_command_hides_status(script: Script) -> Findings:
     yield from _hidden_in_strings(script)
     runs = _runs(script)
-    in_front = [each for each in runs if "background" not in each.enclosing]
+    in_front = [each for each in runs if not _is_in_background(script, each)]
     is_job = script.active_directives or (script.scheduler and not script.is_in_document)
     if not runs or not is_job or _has_own_end(script):
         return
@@ -111,7 +117,7 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
         waits = [each for each in script.own_commands if each.name == "wait" and each.arguments]
         in_front += [each for each in waits if not killed.intersection(each.arguments)]
     run = max(in_front, key=lambda command: command.offset, default=None)
-    if not run or ("background" in runs[-1].enclosing and run.offset < runs[-1].offset):
+    if not run or (runs[-1] not in in_front and run.offset < runs[-1].offset):
         yield from _hidden_by_wait(script, runs)
     elif not run.piped_into and (last := _hidden_by(script, run)):
         is_exit_0 = last.name == "exit"

@@ -34,16 +34,20 @@ def jg502_not_exported(script: Script) -> Findings:
     if not script.scheduler or any(_EXPORTS_ALL.match(each.text) for each in script.commands):
         return
     known_names = script.exports | _used_names(script)
+    found: list[Assignment] = []
     for assignment in script.assignments:
-        name, value = assignment.name, assignment.value.text
+        name = assignment.name
         is_for_script = _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS
         if name in known_names or not _FOR_PROGRAMS.match(name) or is_for_script:
             continue
         if assignment.depth > 0 or assignment.is_for_command:
             continue
         if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
-            text = f"{name} is not exported: no program sees it"
-            yield finding_at(assignment, text, f"export {name}={value or '…'}")
+            found.append(assignment)
+    for first in found[:1]:
+        more = f", and neither are {len(found) - 1} more below" if len(found) > 1 else ""
+        text = f"{first.name} is not exported{more}: no program sees it"
+        yield finding_at(first, text, f"export {first.name}={first.value.text or '…'}")
 
 
 def _used_names(script: Script) -> set[str]:
@@ -72,6 +76,17 @@ def jg504_expanded_too_early(script: Script) -> Findings:
         if field:
             text = f"${field[1]} is expanded before awk starts: it is an argument of this script"
             yield finding_at(command, text, f"write \\${field[1]}, or the string in single quotes")
+
+    for assignment in script.assignments:  # OUTER is in strings and heredocs for another shell
+        own = rf"{OUTER}{assignment.name}\b"
+        if re.search(own, assignment.value.text):
+            continue
+        for command in script.commands:
+            is_after = command.path == assignment.path and command.offset > assignment.offset
+            if is_after and re.search(own, command.text):
+                text = f"${assignment.name} is expanded by the outer shell, before it is set here"
+                yield finding_at(command, text, f"write \\${assignment.name}")
+                break
 
 
 _COMPARES_NUMBERS = re.compile(r"\s-(eq|ne|lt|le|gt|ge)\s")
