@@ -47,6 +47,22 @@ PAIRS = {
         f"{ONE}for s in 1 2; do\n{RUN}done\necho end",
         f"{ONE}for s in 1 2; do\n  srun python t.py && break\n  sleep 9\ndone",
     ),
+    "a run again and again": (
+        "JG305",
+        f"{ONE}for i in 1 2; do\n{RUN}code=$?\ndone\necho end",
+        f"{ONE}code=1\nwhile [ $code != 0 ]; do\n{RUN}code=$?\ndone\necho end",
+    ),
+    "a function": (
+        "JG305",
+        f"{ONE}train() {{ torchrun --standalone t.py; }}\ntrain\necho end",
+        f"{ONE}show() {{ nvidia-smi; }}\nshow\necho end",
+    ),
+    "a wrapper": ("JG305", f"{ONE}uv run python t.py\necho end", f"{ONE}uv run ruff\necho end"),
+    "a server that srun ends": (
+        "JG305",
+        f"{ONE}{RUN}srun pkill -f serve || true\nwait",
+        f"{ONE}{RUN}srun ./evaluate",
+    ),
     "a branch that does not run": (
         "JG305",
         f"{ONE}if [ $A ]; then\n{RUN}fi\necho end",

@@ -292,5 +292,6 @@ class _TreeReader:
 
 def _is_tested(node: Node, index: int) -> bool:
     """Whether the shell looks at the status of a child of one of _TESTING."""
-    is_condition = node.field_name_for_child(index) == "condition"
-    return is_condition or node.type == "negated_command" or (node.type == "list" and index == 0)
+    if node.type in ("if_statement", "while_statement"):
+        return all(each.type not in ("then", "do_group") for each in node.children[: index + 1])
+    return node.type == "negated_command" or index == 0

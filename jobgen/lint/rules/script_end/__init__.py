@@ -10,7 +10,8 @@ from jobgen.lint.reader.flow import common_length
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _PYTHON = re.compile(
-    r"(?:[\w./-]*/)?python[\d.]*\s(?:[^|]*\.py\b|(?:-\S+\s)*-m (?!pip|venv|site|ensurepip))"
+    r"(?:(?:uv|poetry|pixi|conda|time|nohup|numactl|env|nsys|taskset)\s[^|]*?)?(?:[\w./-]*/)?"
+    r"python[\d.]*\s(?:[^|]*\.py\b|(?:-\S+\s)*-m (?!pip|venv|site|ensurepip))"
 )
 # Programs that prepare a job or show something, whose failure may not matter.
 _PREPARE = frozenset(
@@ -19,6 +20,7 @@ _PREPARE = frozenset(
     env printenv lscpu scontrol enroot podman docker df free dcgmi chmod
     """.split()
 )
+_STEPS = ("srun", "mpiexec", "mpirun")
 _NO_RUNS = frozenset("echo printf which command pip pgrep pkill export grep ssh [ test".split())
 
 
@@ -38,13 +40,18 @@ def _is_run(script: Script, command: Command) -> bool:
     if name.startswith("$"):
         words = [word.text for word in script.expanded_words(command)] or [""]
         name, arguments, text = base_name(words[0]), words[1:], " ".join(words)
-    if name in ("srun", "mpiexec", "mpirun"):
+    if name in _STEPS:
         program = program_of(command) if name == command.name == "srun" else None
         return not program or base_name(program.text) not in _PREPARE
     if name in ("ssh", "pbs_tmrsh"):
         return len(arguments) > 1 and _is_in_background(script, command)
     if name in ("singularity", "apptainer"):
         return arguments[:1] in (["exec"], ["run"])
+    if name in script.functions:
+        ranges = [(start, end) for each, start, end in script.function_ranges if each == name]
+        return any(
+            start < each.offset < end for each in work_commands(script) for start, end in ranges
+        )
     is_file = name in SHELLS and arguments[-1:] and arguments[0].endswith(".sh")
     is_own = command.words and re.match(r"\.{0,2}/|\$\w+/", command.words[0].text)
     is_program = is_file or (is_own and name not in _PREPARE | _SMALL_COMMANDS)
@@ -147,7 +154,10 @@ def _hidden_by(script: Script, run: Command) -> Command | None:
     after = [each for each in after if _can_follow(each, run)]
     exits = [each for each in after if each.name == "exit"]
     others = [each for each in after if each.name != "exit"]
-    if {each.name for each in others} - _SMALL_COMMANDS or "while_statement" in run.enclosing:
+    large = [each for each in others if each.name not in _SMALL_COMMANDS]
+    if any(each.name not in _STEPS or _is_run(script, each) for each in large):
+        return None
+    if "while_statement" in run.enclosing:  # it may run until it succeeds
         return None
     if any(each.arguments not in ([], ["0"], ["$?"]) for each in exits):
         return None
