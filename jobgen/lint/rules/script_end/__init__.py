@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.reader.commands import SHELLS, base_name, starter_of
@@ -24,6 +25,7 @@ _STEPS = ("srun", "mpiexec", "mpirun")
 _NO_RUNS = frozenset("echo printf which command pip pgrep pkill export grep ssh [ test".split())
 
 
+@lru_cache(8)  # two rules ask for the runs of the same script
 def _runs(script: Script) -> list[Command]:
     """The script's own commands that do the job's work, in the order of the text."""
     work = {id(command) for command in work_commands(script)}
@@ -155,13 +157,11 @@ def _hidden_by(script: Script, run: Command) -> Command | None:
     exits = [each for each in after if each.name == "exit"]
     others = [each for each in after if each.name != "exit"]
     large = [each for each in others if each.name not in _SMALL_COMMANDS]
-    if any(each.name not in _STEPS or _is_run(script, each) for each in large):
+    may_be_repeated = "while_statement" in run.enclosing  # until it succeeds
+    if may_be_repeated or any(each.name not in _STEPS or _is_run(script, each) for each in large):
         return None
-    if "while_statement" in run.enclosing:  # it may run until it succeeds
-        return None
-    if any(each.arguments not in ([], ["0"], ["$?"]) for each in exits):
-        return None
-    if any(_ON_PURPOSE.search(each.text) for each in others):
+    has_status = any(each.arguments not in ([], ["0"], ["$?"]) for each in exits)
+    if has_status or any(_ON_PURPOSE.search(each.text) for each in others):
         return None
     if exits and exits[-1].arguments == ["0"] and not exits[-1].enclosing:
         return exits[-1]
