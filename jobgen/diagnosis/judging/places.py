@@ -131,7 +131,8 @@ def silent_ranks(case: Case, reports: list[Event]) -> set[int]:
     if len(ranks) >= GAP_SHOWS and not everybody - ranks:
         # All ranks up to the highest that reports, unless the log may be cut off among the reports.
         last, files = max(event.line for event in reports), {event.file for event in reports}
-        if len(files) > 1 or any(event.line > last for event in case.events):
+        is_whole = len(files) > 1 or any(event.line > last for event in case.events)
+        if is_whole and max(ranks) < 2 * len(ranks):  # else too many would be silent
             everybody = set(range(max(ranks)))
     silent = everybody - ranks
     most = max(1, len(everybody) // 4)

@@ -9,7 +9,7 @@ from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
-from jobgen.diagnosis.lines.matching import is_foreign, matches, may_matter
+from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
 from jobgen.diagnosis.lines.reports import (
     HEAD,
     IGNORED,
@@ -63,7 +63,7 @@ class File:
     def read(self, *, grows: bool = False) -> None:
         """Read all lines; of a file that `grows`, those that are new and have an end."""
         for number, line in self._reader.whole_lines() if grows else self._reader:
-            self._take(number, plain(line))
+            self._take(number, plain(line)[:LONGEST_TEXT])
             if self._reader.watches_others:
                 self._after.take(shape_of(line), line)
 

@@ -58,7 +58,7 @@ _STATUS = (
     r"returned non-zero exit status (?P<status>\d+)\.\s*$",
     # srun
     (
-        r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?[\w.,\[\]-]*: "
+        r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?(?:[,\[][\w.,\[\]-]*)?: "
         r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
         r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))"
     ),
@@ -164,7 +164,7 @@ class Traceback:
 
 # An exception that stands without a traceback, as a library logs it.
 _BARE = (
-    r"^(?:(?:\w+ )?(?:ERROR|CRITICAL|FATAL)\b[^A-Za-z]*(?:\w+:)?\s*)?"
+    r"^(?:(?:\w+ )?(?:ERROR|CRITICAL|FATAL)\b[^A-Za-z]*(?:[A-Za-z]\w*:\s*)?)?"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w+(?:Error|Exception)): \S"
 )
 

@@ -23,8 +23,10 @@ def in_english(text: str) -> str:
         for each in translations if english != _LINE else ():
             found = text.find(each)
             if found >= 0 and _is_apart(text, found, found + len(each)):
-                before = re.sub(rf"{_COLON}$", ": ", text[:found])
-                return f"{before}{english}{text[found + len(each) :]}"
+                before, rest = text[:found], text[found + len(each) :]
+                if before.rstrip().endswith((":", "：")):
+                    before = f"{before.rstrip()[:-1].rstrip()}: "
+                return f"{before}{english}{rest}"
     return text
 
 
