@@ -199,11 +199,6 @@ PAIRS = {
         f"{ONE}ssh $H \"ss -tan | awk '{{print $4}}'\"\n{RUN}",
         f"{ONE}ssh $H \"ss -tan | awk '{{print \\$4}}'\"\n{RUN}",
     ),
-    "a variable that only the inner shell sets": (
-        "JG504",
-        f'{ONE}srun bash -c "n=4; python t.py --workers $n"',
-        f'{ONE}n=4\nsrun bash -c "n=$n; python t.py --workers $n"',
-    ),
     "a cache on the first node": (
         "JG124",
         f"{TWO}d=$(mktemp -d)\nexport MIOPEN_USER_DB=$d/db\n{RUN}",

@@ -77,17 +77,6 @@ def jg504_expanded_too_early(script: Script) -> Findings:
             text = f"${field[1]} is expanded before awk starts: it is an argument of this script"
             yield finding_at(command, text, f"write \\${field[1]}, or the string in single quotes")
 
-    for assignment in script.assignments:  # OUTER is in strings and heredocs for another shell
-        own = rf"{OUTER}{assignment.name}\b"
-        if re.search(own, assignment.value.text):
-            continue
-        for command in script.commands:
-            is_after = command.path == assignment.path and command.offset > assignment.offset
-            if is_after and re.search(own, command.text):
-                text = f"${assignment.name} is expanded by the outer shell, before it is set here"
-                yield finding_at(command, text, f"write \\${assignment.name}")
-                break
-
 
 _COMPARES_NUMBERS = re.compile(r"\s-(eq|ne|lt|le|gt|ge)\s")
 
