@@ -211,6 +211,28 @@ def test_what_a_kernel_noted_days_before_is_no_cause(tmp_path: Path) -> None:
     assert (verdict.code, verdict.evidence[0].line) == ("host-memory", 4)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "[Sun Nov  2 10:00:00 UTC 2025] Job started on gpu01",  # echo "[$(date)] Job started"
+        "[Sun Nov  2 10:00:00 2025] Job started on gpu01",
+        "gpu01 kernel: 6.8.0",
+    ],
+)
+def test_a_log_whose_first_line_looks_like_a_kernels_is_a_log(first: str, tmp_path: Path) -> None:
+    (tmp_path / "job.out").write_text(f"{first}\nstep 1\n")
+    lines = (
+        "2025-11-02 15:00:00 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    )
+    (tmp_path / "job.err").write_text(
+        f"{lines}srun: error: gpu01: task 0: Exited with exit code 1\n"
+    )
+    found = diagnose(sources([str(tmp_path / name) for name in ("job.out", "job.err")]))
+    assert found.code == "gpu-memory"
+    (tmp_path / "job.out").write_text(f"{first}\n{lines}")
+    assert diagnose(sources([str(tmp_path / "job.out")])).code == "gpu-memory"
+
+
 def test_the_verdict_on_a_folder_cites_each_kind_of_file(tmp_path: Path) -> None:
     evidence = "/proc/vmstat:oom_kill 10\n[1.0] oom-kill:constraint=X,task_memcg=/u/job_7/step_0\n"
     own = {"nB/oom_kill": "/proc/vmstat:oom_kill 9\n", "nB/evidence": evidence}

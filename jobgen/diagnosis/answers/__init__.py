@@ -7,6 +7,8 @@ themselves; nccl_ras.py finds the rank that NCCL's answer names. Not here: what 
 
 FACTS, RAS, KERNEL = "facts", "ras", "kernel"  # KERNEL: dmesg, or the journal of a node
 _DAYS = (b"Sun", b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat")
+_DAY_LENGTH = len("Sun Nov  2 10:00:00 2025")  # what `date` prints has a time zone, too
+_LINES_OF_A_KERNEL = 4  # at a file's beginning; a job's log may have one of the same form
 _RECORDS = (b"JobId=", b"Job Id: ")  # of scontrol and qstat
 
 
@@ -16,9 +18,16 @@ def answer_of(first_bytes: bytes) -> str:
     head = start.partition(b"\n")[0]
     if head.startswith(_RECORDS) or (b"JobID" in head and b"State" in head):
         return FACTS
-    stamp = head[1:].partition(b"] ")[0].strip() if head.startswith(b"[") else b""
-    is_uptime = b"." in stamp and len(stamp) < 17 and stamp.replace(b".", b"").isdigit()
-    if is_uptime or stamp.startswith(_DAYS) or b" kernel: " in head:
+    lines = start.splitlines()[:_LINES_OF_A_KERNEL]
+    if lines and all(map(is_of_kernel, lines)):
         return KERNEL
     is_ras = start.startswith((b"NCCL version ", b"RCCL version ", b"Job summary"))
     return RAS if is_ras and b"Job summary\n====" in start.replace(b"\r", b"") else ""
+
+
+def is_of_kernel(line: bytes) -> bool:
+    """Whether a line has the form of dmesg, of dmesg -T, or of a journal's line of the kernel."""
+    stamp = line[1:].partition(b"] ")[0].strip() if line.startswith(b"[") else b""
+    is_uptime = b"." in stamp and len(stamp) < 17 and stamp.replace(b".", b"").isdigit()
+    is_day = stamp.startswith(_DAYS) and len(stamp) == _DAY_LENGTH
+    return is_uptime or is_day or b" kernel: " in line

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from jobgen.diagnosis.answers import KERNEL, answer_of
+from jobgen.diagnosis.answers import is_of_kernel
 from jobgen.diagnosis.job_folder.layout import read_plain
 from jobgen.diagnosis.lines.labels import line_time, plain
 from jobgen.diagnosis.reader import LONGEST_LINE
@@ -61,6 +61,6 @@ def last_lines(file: str) -> list[Line]:
 
 def _with_times(lines: Iterable[tuple[int, bytes]]) -> list[Line]:
     """The lines that have a time; those of a kernel say nothing about the job."""
-    texts = ((number, plain(line)) for number, line in lines if answer_of(line) != KERNEL)
+    texts = ((number, plain(line)) for number, line in lines if not is_of_kernel(line))
     times = ((number, line_time(text), text) for number, text in texts)
     return [Line(number, time, text) for number, time, text in times if time is not None]
