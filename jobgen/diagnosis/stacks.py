@@ -18,11 +18,13 @@ MOST_FRAMES = 100
 MOST_EVENTS = 8
 _RANKS_SHOWN = 6
 
-# Not `Fatal Python error: Segmentation fault`, which is no hang.
+# Not `Fatal Python error: Segmentation fault`, which is no hang. Of a dump of py-spy, the second
+# line: programs write lines such as its first, `Process 0: …`.
 _BEGIN = (
-    r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$|^Process \d+: \S+"
+    r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$"
+    r"|^Python v\d+\.\d\S* \(\S.*\)\s*$"
 )
-_BEGINNINGS = ("Fatal Python error: ", "Timeout (", "Process ")
+_BEGINNINGS = ("Fatal Python error: ", "Timeout (", "Python v")
 _THREAD = r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
 _FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$'
 _SPY_THREAD = r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"'

@@ -182,9 +182,17 @@ def test_dumps_of_py_spy_show_who_is_elsewhere_and_nccl_agrees(tmp_path: Path) -
     assert (verdict.code, verdict.node, verdict.rank) == ("stalled", "gx08", 2)
     assert verdict.says.startswith("it is in data.py:17 read, while rank 0 is in all_reduce")
     verdict = judged(tmp_path, {**stacks, "ras.txt": RAS_HEAD + TABLE + MISMATCH})
-    assert cited(verdict) == ["py-spy-gx08-rank2.txt:1", "ras.txt:24"]
+    assert cited(verdict) == ["py-spy-gx08-rank2.txt:2", "ras.txt:24"]
     verdict = judged(tmp_path, {"1.txt": WAITS, "2.txt": READS})
-    assert (verdict.code, verdict.rank, cited(verdict)) == ("stalled", None, ["2.txt:1"])
+    assert (verdict.code, verdict.rank, cited(verdict)) == ("stalled", None, ["2.txt:2"])
+
+
+def test_the_command_that_py_spy_shows_may_have_no_path(tmp_path: Path) -> None:
+    said = {"py-spy-gx07-rank0.txt": WAITS, "py-spy-gx08-rank2.txt": READS}
+    stacks = {name: text.replace("/usr/bin/python -u", "python") for name, text in said.items()}
+    assert judged(tmp_path, stacks).rank == 2
+    quoted = {name: f"Process {name[-5]}: step 3\nPython v3.11.4\n" for name in said}
+    assert judged(tmp_path, quoted).code is None
 
 
 def test_notes_of_a_node_have_its_name_and_their_time(tmp_path: Path) -> None:

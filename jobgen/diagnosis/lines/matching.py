@@ -18,7 +18,7 @@ _OWN = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
     *("(first observed", "failures:", "worker group", "restart_count", "fatal python error"),
     *("timeout (", "prints its stack", "exit", "return code", "srun: error", "slurmstepd: error"),
-    "process : /",  # py-spy's
+    "python v (",  # py-spy's
     *(
         "ended with status",
         "failed first",
