@@ -22,13 +22,15 @@ class Aftermath(NamedTuple):
     restarted: bool = False
     ended_well: bool = False
 
-    def shows_survival(self, *, is_last: bool, is_hard: bool) -> bool:
+    def shows_survival(self, *, is_last: bool, is_hard: bool, was_ended: bool = False) -> bool:
         """Whether the job got over the event; `is_hard` if the event ended a process.
 
-        If another failure follows, `is_last` is false: other ranks may have gone on for a while.
+        If another failure follows, `is_last` is false: other ranks may have gone on for a while,
+        unless the job `was_ended` by its scheduler: then only its next start can go on.
         """
         if not is_last:
-            return self.handled and self.progress >= ENOUGH - 1
+            goes_on = self.handled or (was_ended and self.restarted)
+            return goes_on and self.progress >= ENOUGH - 1
         if self.ended_well and not is_hard:
             return True
         if self.handled or self.restarted or self.ended_well:
@@ -46,9 +48,9 @@ class AftermathReader:
         self._number = b""
         self._rest = _FOLLOWED
 
-    def begin(self) -> Aftermath:
-        """Begin anew, behind an event. Returns what followed the event before."""
-        found, self.found, self._rest = self.found, Aftermath(), _FOLLOWED
+    def begin(self, *, handled: bool) -> Aftermath:
+        """Begin anew, behind an event that may be `handled`. Returns what followed the last one."""
+        found, self.found, self._rest = self.found, Aftermath(handled=handled), _FOLLOWED
         return found
 
     def take(self, shape: bytes, line: bytes) -> bool:
@@ -71,6 +73,11 @@ class AftermathReader:
         if number != self._number or not number:
             self._number = number
             self.found = self.found._replace(progress=self.found.progress + 1)
+
+
+def is_handled(line: bytes) -> bool:
+    """Whether a line says what the program did about an error, such as one shown below it."""
+    return _kind(line[:_LONGEST]) == "handled"
 
 
 def _kind(line: bytes) -> str:

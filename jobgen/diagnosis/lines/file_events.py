@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader
+from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader, is_handled
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
@@ -55,6 +56,8 @@ class File:
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
         self._logged: set[int] = set()  # tracebacks that the program logged: it went on
+        self._handled: set[int] = set()  # tracebacks below what the program did about the error
+        self._was_ended = False  # by the scheduler
         self._counts: dict[object, int] = {}
         self._attempt = 0
         self._events: list[Event] = []
@@ -87,9 +90,12 @@ class File:
         self._tell_last(events, self._after.found)
         return events
 
-    def _end_segment(self) -> None:
+    def _end_segment(self, events: list[Event], context: int) -> None:
+        """Begin to look at what follows these events, the last of a traceback or of a line."""
         self._reader.watches_others = True
-        self._tell_last(self._events, self._after.begin())
+        self._tell_last(self._events, self._after.begin(handled=context in self._handled))
+        ends = codes_with("scheduler") | {"node-lost"}
+        self._was_ended |= any(event.code in ends for event in events)
 
     def _tell_last(self, events: list[Event], after: Aftermath) -> None:
         """Tell the last event what followed it."""
@@ -97,8 +103,9 @@ class File:
         if index >= 0:
             last = events[index]
             is_hard = bool(last.status or last.context) and last.context not in self._logged
+            ended = self._was_ended
             events[index] = last._replace(
-                survived=after.shows_survival(is_last=False, is_hard=is_hard),
+                survived=after.shows_survival(is_last=False, is_hard=is_hard, was_ended=ended),
                 survived_if_last=after.shows_survival(is_last=True, is_hard=is_hard),
             )
 
@@ -113,8 +120,8 @@ class File:
         process = label[:4]  # lines of several processes may be interleaved
         stream = self._streams.get(process)
         begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
-        if HEAD.match(text) and _LOGGED.search(self._reader.before):
-            self._logged.add(number)
+        if HEAD.match(text):
+            self._note_announcement(number, process)
         if begins and len(self._streams) < STREAMS:
             stream = self._streams[process] = Stream()
         ended = stream.feed(number, text) if stream else None
@@ -132,10 +139,18 @@ class File:
             events = list(filter(None, [bare_exception(text)]))
             self._bare -= len(events)
         if any(map(_counts, events)):
-            self._end_segment()
+            self._end_segment(events, ended.begin if ended else 0)
         if events:
             place = {"file": self.name, "line": number, "text": text[:MOST_TEXT]}
             self._add_all(events, place, label, line_time(line))
+
+    def _note_announcement(self, number: int, process: object) -> None:
+        """Note what the line above a traceback says of it."""
+        above = self._reader.before
+        if _LOGGED.search(above):
+            self._logged.add(number)
+        if is_handled(above) and self.labeller.split(plain(above))[0][:4] == process:
+            self._handled.add(number)
 
     def _add_all(
         self, events: list[Event], place: dict[str, Any], label: Label, time: float | None

@@ -1,0 +1,78 @@
+"""What a job got over is no cause; what it did not get over is one, whatever others wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobgen.diagnosis.events import Verdict
+from tests.helpers import diagnose_text
+
+OUT_OF_MEMORY = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 99, in step
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.
+"""
+KEY_ERROR = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 120, in main
+    cfg["lr"]
+KeyError: 'lr'
+srun: error: gpu08: task 0: Exited with exit code 1
+"""
+NODE_LOST = """\
+srun: error: Node failure on n13
+slurmstepd: error: *** JOB 810 ON n12 CANCELLED AT 2026-11-26T01:00:00 DUE TO NODE FAILURE, SEE \
+SLURMCTLD LOG FOR DETAILS ***
+"""
+RESUMES = "Resuming from checkpoint step 1000\n"
+
+
+def steps(*numbers: int) -> str:
+    return "".join(f"step {number} loss 2.0\n" for number in numbers)
+
+
+def got_over(verdict: Verdict) -> bool:
+    return any(note.startswith("recovered from: ") for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "2026-11-26 10:00:05 ERROR out of memory at step 11, skipping this batch",
+        "WARNING: CUDA out of memory in step 11, skipping batch",
+        "out of memory in step 11, retrying with a smaller batch",
+    ],
+)
+def test_the_notice_may_stand_above_the_traceback_that_the_job_got_over(notice: str) -> None:
+    went_on = steps(10) + f"{notice}\n" + OUT_OF_MEMORY + steps(12, 13, 14)
+    verdict = diagnose_text(went_on + KEY_ERROR)
+    assert (verdict.code, verdict.says) == ("python-exception", "KeyError: 'lr'")
+    assert verdict.notes == ("recovered from: the GPU ran out of memory, log:6",)
+    assert diagnose_text(went_on).code is None
+
+
+def test_a_notice_above_the_traceback_of_another_rank_says_nothing_of_it() -> None:
+    above = "[rank1]: a sample cannot be decoded, skipping it\n"
+    error = "".join(f"[rank0]: {line}\n" for line in OUT_OF_MEMORY.splitlines())
+    verdict = diagnose_text(above + error + steps(12, 13, 14) + KEY_ERROR)
+    assert (verdict.code, got_over(verdict)) == ("gpu-memory", False)
+
+
+def test_a_notice_without_progress_behind_it_is_no_survival() -> None:
+    verdict = diagnose_text(f"ERROR out of memory, skipping this batch\n{OUT_OF_MEMORY}{KEY_ERROR}")
+    assert (verdict.code, got_over(verdict)) == ("gpu-memory", False)
+
+
+@pytest.mark.parametrize("aborted", ["", "srun: error: n12: tasks 0-7: Killed\n"])
+def test_a_job_that_started_again_on_other_nodes_got_over_a_lost_node(aborted: str) -> None:
+    log = steps(1000) + NODE_LOST + aborted + RESUMES + steps(1001, 2000) + KEY_ERROR
+    verdict = diagnose_text(log)
+    assert (verdict.code, verdict.node) == ("python-exception", "gpu08")
+    assert got_over(verdict)
+
+
+def test_a_lost_node_is_the_cause_if_no_new_start_goes_on() -> None:
+    assert diagnose_text(steps(1000) + NODE_LOST + KEY_ERROR).code == "node-lost"
+    assert diagnose_text(steps(1000) + NODE_LOST + RESUMES + KEY_ERROR).code == "node-lost"
+    assert diagnose_text(steps(1000) + NODE_LOST + steps(1001, 1002) + KEY_ERROR).node == "n13"
