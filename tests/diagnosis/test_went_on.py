@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
+from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.files import path_label
 from tests.helpers import diagnose_text
 
 OUT_OF_MEMORY = """\
@@ -76,3 +80,25 @@ def test_a_lost_node_is_the_cause_if_no_new_start_goes_on() -> None:
     assert diagnose_text(steps(1000) + NODE_LOST + KEY_ERROR).code == "node-lost"
     assert diagnose_text(steps(1000) + NODE_LOST + RESUMES + KEY_ERROR).code == "node-lost"
     assert diagnose_text(steps(1000) + NODE_LOST + steps(1001, 1002) + KEY_ERROR).node == "n13"
+
+
+def judged(**logs: str) -> Verdict:
+    """The verdict on logs, by their names without the point before a suffix of three letters."""
+    streams = {f"{name[:-3]}.{name[-3:]}": io.BytesIO(text.encode()) for name, text in logs.items()}
+    return diagnose(Source(name, stream, path_label(name)) for name, stream in streams.items())
+
+
+def test_the_progress_of_another_file_is_not_that_of_one_that_ends_with_an_error() -> None:
+    verdict = judged(rank0log=steps(1, 2), rank1log="[rank1]: ValueError: bad\n")
+    assert (verdict.code, verdict.rank, verdict.certainty) == ("python-exception", 1, "possible")
+    verdict = judged(run1log=steps(1, 2), run2log=f"{steps(1)}ValueError: bad sample\n")
+    assert (verdict.says, verdict.certainty) == ("ValueError: bad sample", "possible")
+    verdict = judged(run1log=steps(1, 2), run2log=f"ValueError: bad sample\n{steps(1, 2, 3)}")
+    assert verdict.code is None
+
+
+def test_the_other_stream_of_the_same_process_shows_that_it_went_on() -> None:
+    error = "ValueError: bad sample\n"
+    assert judged(trainout=steps(1, 2), trainerr=error).code is None
+    assert judged(trainout="", trainerr=error).code == "python-exception"
+    assert judged(train0out=steps(1, 2), train1err=error).code == "python-exception"

@@ -1,5 +1,6 @@
 """The events and facts in the files of a job, and which events belong to its failure."""
 
+import re
 from collections.abc import Iterable
 from itertools import groupby
 
@@ -17,6 +18,8 @@ GOT_OVER = 1500
 CAUGHT = 300  # lines after an exception, which may have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
 MESSAGE = 13  # lines of an exception's message
+# In a file's name, what tells apart the two streams of one process: train.out and train.err.
+_STREAM = r"(?<=std)(?:out|err)|(?<=[._-])(?:out|err)(?![a-z])|(?<=\.)[oe](?=\d)"
 
 
 class Case(Census):
@@ -60,13 +63,7 @@ def of_the_failure(case: Case) -> list[Event]:
         rest += _of_file(own, case.lines.get(file, 0), failed)
     if not failed and not any(event.context for event in rest):
         sure = [event for event in rest if not event.needs_failure]
-        # If there is only one log, nothing shows that the job got over an event at its end.
-        last = _at_the_end(rest, case) if len(case.lines) == 1 else []
-        rest = (
-            rest
-            if sure
-            else [e._replace(certainty="possible") for e in last if e.role is Role.CAUSE]
-        )
+        rest = rest if sure else _perhaps(rest, case)
     return _without_repeats(_numbered(rest, case))
 
 
@@ -104,6 +101,18 @@ def _without_survived(events: list[Event], case: Case) -> list[Event]:
 
 def _is_survived(event: Event, *, is_last: bool) -> bool:
     return event.survived_if_last if is_last else event.survived
+
+
+def _perhaps(events: list[Event], case: Case) -> list[Event]:
+    """The causes at the end of their files, as possible ones: nothing shows that one was got over.
+
+    The other stream of the same process may show it.
+    """
+    streams = [re.sub(_STREAM, "", file) for file, lines in case.lines.items() if lines]
+    alone = [e for e in events if streams.count(re.sub(_STREAM, "", e.file)) == 1]
+    last = (_at_the_end([*own], case) for _, own in groupby(alone, key=lambda each: each.file))
+    causes = (event for found in last for event in found if event.role is Role.CAUSE)
+    return [event._replace(certainty="possible") for event in causes]
 
 
 def _at_the_end(events: list[Event], case: Case) -> list[Event]:
