@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, NoReturn
@@ -13,7 +13,7 @@ from jobgen.diagnosis.answers import FACTS, answer_of
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import DUMP, Source
 from jobgen.diagnosis.lines.labels import Label
-from jobgen.errors import problem
+from jobgen.errors import problem, report
 from jobgen.paths import to_path, walk
 
 PEEKED = 4096  # bytes at a file's beginning that show what kind of file it is
@@ -54,13 +54,28 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
 
 def is_job_folder(word: str) -> bool:
     """Whether a word names the folder of one job."""
-    marks = [os.path.join(to_path(word), name) for name in _MARKS]
-    return any(os.path.isfile(mark) and not os.path.islink(mark) for mark in marks)
+    return any(is_plain(os.path.join(word, name)) for name in _MARKS)
+
+
+def is_plain(word: str) -> bool:
+    """Whether a word names a regular file, and not a link to one."""
+    try:
+        return stat.S_ISREG(os.lstat(to_path(word)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def found_files(paths: Iterable[str]) -> Iterator[Source]:
+    """Files that nobody has named: those that were found in a folder, opened one by one."""
+    return (_file(path, os.path.dirname(path)) for path in paths)
 
 
 def _file(path: str, below: str = "") -> Source:
-    """A log or, whatever its name is, a dump or a saved answer; `below` is its folder."""
-    stream = _opened(path)
+    """A log or, whatever its name is, a dump or a saved answer.
+
+    Of a file that was found in the folder `below`, no link is followed.
+    """
+    stream = _opened(path, follows_links=not below)
     label = path_label(os.path.relpath(path, below) if below else path)
     start = stream.peek(PEEKED) if isinstance(stream, BufferedReader) else b""
     if is_dump(start):
@@ -93,8 +108,21 @@ def _folder(top: str) -> Iterator[Source]:
     dumps = [file for file in found if re.search(DUMP_NAME, file) and _kind(file) == "dump"]
     if not texts and not dumps:
         raise problem(top, "no logs are in this folder", "empty", "name a file, or another folder")
+    _report_several(top, texts)
     for file in [*dumps, *texts]:
         yield _file(as_word(file), top)
+
+
+def _report_several(top: str, logs: Iterable[str]) -> None:
+    """Say that logs are read as those of one job, if no rank or node in their names shows it."""
+    names = {
+        os.path.join(os.path.dirname(log), re.sub(f"stdout|stderr|{LOG}", "", Path(log).name))
+        for log in logs
+        if path_label(os.path.relpath(log, top)) == Label()
+    }
+    if len(names) > 1:
+        text = f"logs of {len(names)} different names were read as those of one job"
+        report(f"{top}: {text}; if they are of several, name the files of one")
 
 
 def is_dump(first_bytes: bytes) -> bool:
@@ -148,15 +176,17 @@ def open_plain(path: str) -> int | None:
     return None
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str, *, follows_links: bool) -> BinaryIO:
+    flags = 0 if follows_links else os.O_NOFOLLOW
     try:
-        return open(to_path(path), "rb")
+        return open(to_path(path), "rb", opener=lambda file, mode: os.open(file, mode | flags))
     except FileNotFoundError:
         from difflib import get_close_matches  # slow to import
 
-        near = get_close_matches(path[:80], codes(), 1)
+        near = get_close_matches(path[:80].lower().replace("_", "-"), codes(), 1)
         hint = "name a file, a folder, a job's number, - for stdin, or a class of failure"
         hint = f"did you mean `{near[0]}`?" if near else hint
+        hint = f"a class stands alone: jobgen why {path}" if path in codes() else hint
         raise problem(path, "no such file", "unreadable", hint) from None
     except OSError as error:
         refuse(error, path)

@@ -30,7 +30,7 @@ def verdict_on_words(words: Sequence[str], host: str | None = None) -> Verdict:
     """The verdict on the job that the words name. Raises JobgenError if they name none."""
     if not words:
         raise problem("why", "no file", "usage", "name a file, a folder, a job's number, or -")
-    parts = [_parts_there(word, host) if host else _parts(word) for word in words]
+    parts = [_parts(word) if host is None else _parts_there(word, host) for word in words]
     folders = [part.folder for part in parts if part.folder]
     logs = chain.from_iterable(part.logs for part in parts)
     if len(folders) > 1:
@@ -56,7 +56,7 @@ def _in_chain(verdict: Verdict, job: str, host: str | None = None) -> Verdict:
     from jobgen.runs.records import LOGS
     from jobgen.submission.login import parse_host
 
-    return in_chain(verdict, logs_here(parse_host(host)) if host else Path(LOGS), job)
+    return in_chain(verdict, Path(LOGS) if host is None else logs_here(parse_host(host)), job)
 
 
 def _of_live_job(verdict: Verdict, job: JobFiles, folder: str) -> Verdict:

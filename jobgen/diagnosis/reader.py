@@ -53,7 +53,6 @@ class LineReader:
         self.before = b""  # the line before the current one
         self._begun = b""  # the beginning of a line whose end was not read yet
         self._last_line = b""  # of the block before
-        self._is_begun = False
         self._skipped: set[object] = set()  # lines whose like were read often enough
         self._current: object = None
         self._number = 0
@@ -83,14 +82,14 @@ class LineReader:
                 self._begun = b""
 
     def _blocks(self) -> Iterator[bytes]:
-        if not self._is_begun:
-            self._is_begun = True
-            yield self._first
+        first, self._first = self._first, b""  # a file that is followed stays open for days
+        if first:
+            yield first
         yield from iter(lambda: self._stream.read(BLOCK), b"")
 
     @property
     def sample(self) -> list[bytes]:
-        """The first lines of the stream."""
+        """The first lines of the stream, before any is read."""
         return self._shown(self._first[:SAMPLE]).split(b"\n")
 
     def _lines(self, block: bytes) -> Iterator[tuple[int, bytes]]:

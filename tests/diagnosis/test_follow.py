@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -20,9 +21,10 @@ from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, plain
 from jobgen.diagnosis.live import growing_file
+from jobgen.diagnosis.live.follow import Watch
 from jobgen.diagnosis.live.growing_file import GrowingFile
 from jobgen.diagnosis.live.writers import Writers
-from jobgen.diagnosis.reader import SAMPLE
+from jobgen.diagnosis.reader import SAMPLE, LineReader
 from jobgen.diagnosis.report import as_text
 from tests.diagnosis.job_folders import stderr_of, traceback, write_folder
 from tests.diagnosis.test_running_job import SCONTROL
@@ -81,10 +83,11 @@ def write(path: Path, text: str) -> None:
 def test_a_late_file_a_cut_line_a_recovery_and_a_truncation(top: Path) -> None:
     following = Following(top, "x.log")
     try:
-        time.sleep(1.5)
+        following.wait_for("jobgen: x.log is not there yet; waiting\n")
+        following.wait_for("jobgen: this ends with Ctrl-C, or when a last line shows that the job")
         write(top / "x.log", f"step 1\n{HEAD}[rank5]: Value")
         time.sleep(1.5)
-        assert following.stderr == ""  # the last line has no end yet
+        assert "ValueError" not in following.stderr  # the last line has no end yet
         write(top / "x.log", "Error: bad batch\n")
         following.wait_for("rank 5 failed first: ValueError: bad batch  [python-exception, sure]")
         following.wait_for("  x.log:4: ValueError: bad batch")
@@ -140,6 +143,15 @@ def test_a_folder_that_its_job_removed(top: Path) -> None:
     assert "jobgen-logs/7 is gone: a job that ends with status 0" in following.stderr
 
 
+def test_an_empty_folder_is_waited_for(top: Path) -> None:
+    (top / "logs").mkdir()
+    following = Following(top, "logs")
+    following.wait_for("jobgen: logs has no logs yet; waiting\n")
+    write(top / "logs" / "rank5.log", f"{HEAD}[rank5]: ValueError: no\n")
+    following.wait_for("rank 5 failed first: ValueError: no")
+    assert following.interrupt()[0] == 0
+
+
 def test_the_scheduler_says_when_a_job_has_ended(top: Path) -> None:
     """The output comes late, and the failure is said while the job runs."""
     commands = top / "bin"
@@ -168,6 +180,10 @@ def test_the_scheduler_says_when_a_job_has_ended(top: Path) -> None:
         (["-"], "--follow: stdin does not grow"),
         (["x", "--host", "a"], "--follow: the files of a job of a are not here"),
         ([], "why: no file"),
+        ([""], "why: an empty word names no file"),
+        (["gpu-memory"], "--follow: gpu-memory is a class of failure"),
+        (["/dev/null"], "--follow: /dev/null is a pipe or a device"),
+        (["/dev/null/x.log"], "cannot be read: Not a directory"),
     ],
 )
 def test_what_cannot_be_followed(words: list[str], text: str) -> None:
@@ -217,6 +233,27 @@ def test_a_file_that_is_replaced_or_written_anew_at_the_same_length(tmp_path: Pa
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.log")
     assert not growing(tmp_path / "x.log").look()
+
+
+def test_a_link_is_read_only_if_a_person_names_it(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(OOM)
+    (tmp_path / "logs").mkdir()
+    link = tmp_path / "logs" / "rank1.log"
+    link.symlink_to(tmp_path / "secret")
+    folder, named = Watch("x", [str(tmp_path / "logs")]), Watch("x", [str(link)])
+    assert (folder.look(), named.look()) == (False, True)
+
+
+def test_files_that_are_followed_take_little_memory(tmp_path: Path) -> None:
+    path, stream = tmp_path / "x.log", io.BytesIO(b"step 1\n" * SAMPLE)
+    path.write_bytes(stream.getvalue())
+    reader = LineReader(stream)
+    assert [*reader.whole_lines()][-1] == (SAMPLE, b"step 1")
+    assert max(len(value) for value in vars(reader).values() if isinstance(value, bytes)) < SAMPLE
+    file = growing(path)
+    assert file.look()
+    Writers().take(file, are_tasks_ranks=True)
+    assert not file.news
 
 
 def writers_of(tmp_path: Path, *pieces: tuple[float, str]) -> Writers:

@@ -13,6 +13,7 @@ import pytest
 
 from jobgen.cli.app import run_words
 from jobgen.diagnosis.classes import codes
+from jobgen.diagnosis.nodes.many_jobs import as_table, jobs_in, verdicts_on
 from jobgen.diagnosis.report import LINES, NOTHING
 from tests.diagnosis.job_folders import lost, stderr_of, traceback, write_folder
 from tests.helpers import jobgen
@@ -79,6 +80,15 @@ def test_why_finds_nothing_in_a_log_of_a_job_that_went_well(tmp_path: Path) -> N
         (("host-memry",), "did you mean `host-memory`?"),
         ((".",), "no logs are in this folder"),
         (("a\0b"[:1] + "/" * 3 + "x",), "no such file"),
+        (("",), "why: an empty word names no file; is a variable such as"),
+        (("GPU_MEMORY",), "did you mean `gpu-memory`?"),
+        (("gpu-memory", "x.log"), "gpu-memory: no such file; a class stands alone: jobgen why gpu"),
+        (("--host", "", "4711"), "--host: '' is not HOST[:FOLDER]"),
+        (("--list", "x.log"), "--list: it reads no file; leave x.log out"),
+        (("--line", "--report", "x.log"), "--report: --line is given, too"),
+        (("--line", "--timeline", "x.log"), "--timeline: --line is given, too"),
+        (("--line", "--format", "html", "x.log"), "--format: --line is given, too"),
+        (("--report", "--all", "x.log"), "--all: --report is given, too"),
     ],
 )
 def test_why_explains_wrong_input(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
@@ -201,7 +211,7 @@ def test_a_mistake_of_jobgen_itself_is_no_traceback(
 ) -> None:
     from jobgen.cli.commands import why_command
 
-    def broken(words: object) -> None:
+    def broken(*words: object) -> None:
         raise RecursionError("so deep\nas that")
 
     monkeypatch.setattr(why_command, "verdict_on_words", broken)
@@ -273,3 +283,36 @@ def test_a_folder_of_job_folders_is_a_table(tmp_path: Path) -> None:
     lines = jobgen("why", str(folder.parent)).stdout.decode().splitlines()
     assert lines[2].split()[:2] == ["2", "python-exception"]
     assert lines[-1].startswith("8  rank 3 on nB failed first: ValueError: x")
+
+
+@pytest.mark.parametrize("option", ["--all", "--report", "--timeline", "--line"])
+def test_what_shows_one_job_is_refused_for_several(option: str, tmp_path: Path) -> None:
+    for job in (9, 10):
+        (tmp_path / f"slurm-{job}.out").write_text("ValueError: no\n")
+    result = jobgen("why", option, str(tmp_path))
+    assert result.returncode == 2
+    text = (result.stdout if option == "--line" else result.stderr).decode()
+    assert "it has the output of several jobs; name the output or the folder of one" in text
+
+
+def test_a_table_has_the_jobs_that_cannot_be_read(tmp_path: Path) -> None:
+    """Neither a file that is gone nor a link to another user's file ends the others."""
+    (tmp_path / "slurm-9.out").write_text("step 1\n")
+    (tmp_path / "slurm-10.out").write_text("step 1\n")
+    (tmp_path / "slurm-11.out").symlink_to(__file__)
+    jobs = {**jobs_in(str(tmp_path)), "12": [str(tmp_path / "slurm-12.out")]}
+    assert [*jobs] == ["9", "10", "12"]
+    first, *_, last = as_table(verdicts_on(jobs)).splitlines()
+    assert first.endswith("2 without a failure, 1 not read")
+    assert last.startswith("12  not read: ")
+    assert "no such file" in last
+
+
+def test_logs_of_perhaps_several_jobs_are_read_with_a_note(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    for name in ("a/train-1.out", "a/train-1.err", "a/train-2.out", "b/rank0.log", "b/rank1.log"):
+        (tmp_path / name).write_text("step 1\n")
+    text = "a: logs of 2 different names were read as those of one job; if they are of several, "
+    assert text in jobgen("why", str(tmp_path / "a")).stderr.decode()
+    assert jobgen("why", str(tmp_path / "b")).stderr == b""

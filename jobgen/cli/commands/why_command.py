@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @argument("words", nargs=-1, metavar="FILE|FOLDER|JOBID|-|CLASS...")
 @option("--format text|json|html", "Of the verdict; html: of --timeline alone.", default="text")
 @option("--timeline", "Draw nodes and times: the first failure, and what followed.")
-@option("--follow", "Watch a job until it ends, and say at once what goes wrong.", "follows")
+@option("--follow", "Watch until the job's end or Ctrl-C, and say what goes wrong.", "follows")
 @option("--line", "The verdict in one line, as a job's last line.")
 @option("--all", "Also all that follows from the failure.", "everything")
 @option("--report", "A mail to the site's administrators, if only they can mend it.", "mail")
@@ -44,24 +44,24 @@ def why(
     """Find what failed first in a job, from its output.
 
     Reads the output of any job, not of jobgen's scripts alone: files, folders with a file for each
-    rank, dumps of torch's flight recorder, or stdin (-). For a job's number, it reads the folder
-    that the job left in jobgen-logs, and asks the scheduler for its output and its end. It prints
-    the node and rank that failed first, the cause with the lines that show it, what to do, what is
-    not the cause, and how sure that is. Of a job that still runs, it says since when no rank has
-    written, and which was the last. `jobgen why CLASS` explains a class of failure. The exit code
-    is 0 if a cause is found, 1 if none is, and 2 if a file cannot be read.
+    rank, dumps of torch's flight recorder, or stdin (-). For a job's number, it reads its folder in
+    jobgen-logs, and asks the scheduler for its output and its end. It prints the node and rank that
+    failed first, the cause with its lines, what to do, what is not the cause, and how sure that is.
+    Of a running job, it says who wrote last, and when. `jobgen why CLASS` explains a class of
+    failure. The exit code is 0 if a cause is found, 1 if none is, and 2 if a file cannot be read.
     """
+    shapes = {"--list": listing, "--line": line, "--report": mail, "--timeline": timeline}
+    shape = _only_shape([name for name, is_given in shapes.items() if is_given], format, everything)
     if listing:
-        write(columns([(code, each.title) for code, each in classes().items()]))
-        return 0
+        return _show_classes(words)
     if follows and not _follow(words, host):
         return 1  # the job ended well
     if line:
-        return _show_line(words)
+        return _show_line(words, host)
+    _check_words(words)
     if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
-        write(_class_page(words[0]))
-        return 0
-    if (not (mail or everything) or timeline) and (jobs := _several_jobs(words, timeline)):
+        return _show_class(words[0])
+    if jobs := _several_jobs(words, shape or "--all" * everything):
         return _show_table(jobs, format)
     verdict = verdict_on_words(words, host)
     if mail:
@@ -71,9 +71,25 @@ def why(
     return 0 if verdict.code else 1
 
 
+def _only_shape(shapes: Sequence[str], format: str, everything: bool) -> str:
+    """The option that gives the verdict its shape; "" for text. Raises JobgenError for several."""
+    if shapes and shapes[0] != "--timeline":
+        shapes = [*shapes, *["--all"] * everything, *["--format"] * (format != "text")]
+    if len(shapes) > 1:
+        raise problem(shapes[1], f"{shapes[0]} is given, too", "usage", "give one of the two")
+    return "".join(shapes)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    if "" in words:
+        hint = 'is a variable such as "$LOG" not set?'
+        raise problem("why", "an empty word names no file", "usage", hint)
+
+
 def _follow(words: Sequence[str], host: str | None) -> bool:
     from jobgen.diagnosis.live.follow import follow  # seldom needed
 
+    _check_words(words)
     return follow(words, host)
 
 
@@ -92,17 +108,18 @@ def _refuse_html(format: str) -> None:
         raise problem("--format", "only a timeline is written as HTML", "usage", "add --timeline")
 
 
-def _several_jobs(words: Sequence[str], timeline: bool) -> Jobs:
-    """The jobs in a folder that has the output of several, which no `timeline` shows."""
-    if len(words) != 1 or not os.path.isdir(to_path(words[0])):
-        return {}
-    from jobgen.diagnosis.nodes.many_jobs import jobs_in  # most words name files
+def _several_jobs(words: Sequence[str], option: str = "") -> Jobs:
+    """The jobs in a folder that has the output of several, of which no `option` shows any."""
+    for word in (word for word in words if os.path.isdir(to_path(word))):
+        from jobgen.diagnosis.nodes.many_jobs import jobs_in  # most words name files
 
-    jobs = jobs_in(words[0])
-    if jobs and timeline:
-        text = "it has the output of several jobs"
-        raise problem(words[0], text, "usage", "name the output or the folder of one")
-    return jobs
+        jobs = jobs_in(word)
+        if jobs and (option or len(words) > 1):
+            text = "it has the output of several jobs"
+            raise problem(word, text, "usage", "name the output or the folder of one")
+        if jobs:
+            return jobs
+    return {}
 
 
 def _show_table(jobs: Jobs, format: str) -> int:
@@ -153,10 +170,12 @@ def _report_chains(words: Sequence[str]) -> None:
                 report(f"chain {found[2]}: its last event: {event.text}")
 
 
-def _show_line(words: Sequence[str]) -> int:
+def _show_line(words: Sequence[str], host: str | None) -> int:
     """Write the verdict in one line, whatever happens: scripts call this as their last command."""
     try:
-        verdict = verdict_on_words(words)
+        _check_words(words)
+        _several_jobs(words, "--line")
+        verdict = verdict_on_words(words, host)
         line, status = as_line(verdict), 0 if verdict.code else 1
     except JobgenError as error:
         line, status = no_cause("; ".join(str(error).split("\n"))), 2
@@ -166,7 +185,16 @@ def _show_line(words: Sequence[str]) -> int:
     return status
 
 
-def _class_page(code: str) -> str:
+def _show_classes(words: Sequence[str]) -> int:
+    if words:
+        raise problem("--list", "it reads no file", "usage", f"leave {words[0]:.80} out")
+    write(columns([(code, each.title) for code, each in classes().items()]))
+    return 0
+
+
+def _show_class(code: str) -> int:
+    """Write the page of a class."""
     each = classes()[code]
     advice = f"Cure: {each.cure_for_everybody}\nNot this: {each.misleads}\n"
-    return f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n"
+    write(f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n")
+    return 0

@@ -3,13 +3,15 @@
 import copy
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import add_file, verdict_on
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import LOG, as_word, is_job_folder, natural, path_label, sources
+from jobgen.diagnosis.files import LOG, as_word, is_job_folder, natural, path_label, refuse, sources
 from jobgen.diagnosis.job_files import find_job_folder, is_job_id, queue_of
 from jobgen.diagnosis.job_folder.layout import changed, read_plain
 from jobgen.diagnosis.job_folder.silence import rank_files
@@ -21,7 +23,7 @@ from jobgen.diagnosis.live.growing_file import GrowingFile
 from jobgen.diagnosis.live.writers import Writers
 from jobgen.diagnosis.nodes.many_jobs import jobs_in
 from jobgen.diagnosis.report import event_line, head
-from jobgen.errors import problem
+from jobgen.errors import problem, report
 from jobgen.paths import to_path, walk
 from jobgen.runs.records import LOGS
 from jobgen.submission.follow import Progress, SubmittedJob, last_line
@@ -40,7 +42,9 @@ _END = re.compile(
 def follow(words: Sequence[str], host: str | None = None) -> bool:
     """Say what goes wrong in a job, on stderr, until the job ends, or until Ctrl-C.
 
-    Returns whether something is left to judge: a job that ends well removes its folder.
+    The end is seen if the scheduler, the job's folder or its last line shows it: most jobs that
+    jobgen did not make have no such line. Returns whether something is left to judge: a job that
+    ends well removes its folder.
     """
     refused = {"-": "stdin does not grow"}
     refused |= {word: f"{word} has several jobs" for word in words if jobs_in(word)}
@@ -55,7 +59,36 @@ def follow(words: Sequence[str], host: str | None = None) -> bool:
     return not words or _follow_files(words)
 
 
+def _say_begin(words: Sequence[str]) -> None:
+    """Say what is waited for, and how the waiting ends. Raises JobgenError for what never grows."""
+    for word in words:
+        _check_may_grow(word)
+        if not any(os.path.lexists(to_path(path)) for path, *_ in _logs(word)):
+            is_folder = os.path.isdir(to_path(word))
+            report(f"{word} {'has no logs' if is_folder else 'is not there'} yet; waiting")
+    if not any(map(is_job_folder, words)):
+        report("this ends with Ctrl-C, or when a last line shows that the job has ended")
+
+
+def _check_may_grow(word: str) -> None:
+    try:
+        mode = os.stat(to_path(word)).st_mode
+    except FileNotFoundError:
+        if word in codes():
+            raise problem(
+                "--follow", f"{word} is a class of failure", "usage", "name a log"
+            ) from None
+        return
+    except OSError as error:
+        refuse(error, word)
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise problem("--follow", f"{word} is a pipe or a device", "usage", "name a log")
+    if not os.access(to_path(word), os.R_OK):
+        raise problem(word, "cannot be read: Permission denied", "unreadable")
+
+
 def _follow_files(words: Sequence[str]) -> bool:
+    _say_begin(words)
     watch = Watch(words[0] + ", …" * (len(words) > 1), words)
     folders = [word for word in words if is_job_folder(word)]
     with suppress(KeyboardInterrupt):
@@ -97,8 +130,9 @@ class Watch(Progress):
         """Read what is new, and say what it shows. Returns whether anything was new."""
         begun = time.monotonic()
         old, self._files = self._files, {}
-        for path, label in (pair for word in self.words for pair in _logs(word)):
-            self._files[path] = old.get(path) or GrowingFile(path, label, self._census)
+        for path, label, is_named in (log for word in self.words for log in _logs(word)):
+            new = GrowingFile(path, label, self._census, is_named=is_named)
+            self._files[path] = old.get(path) or new
             self._files[path].label = label  # a rank's number may become known later
         grown = [file for file in self._files.values() if file.look()]
         for file in grown:
@@ -161,13 +195,17 @@ class _JobWatch(Watch):
         self.show_silence(str(status), (status.state, status.restarts))
 
 
-def _logs(word: str) -> Iterator[tuple[str, Label]]:
-    """The logs that a word names, and the labels of their lines."""
+def _logs(word: str) -> Iterator[tuple[str, Label, bool]]:
+    """The logs that a word names, the labels of their lines, and whether it names the log itself.
+
+    If it does not, the log was found in a folder.
+    """
     if not os.path.isdir(to_path(word)):
-        yield word, path_label(word)
+        yield word, path_label(word), True
         return
     ranks = dict(rank_files(word)) if is_job_folder(word) else {}
     for folder, _, names in walk(to_path(word), lambda error: None):
         for name in sorted(filter(re.compile(LOG).search, names), key=natural):
             path = os.path.join(folder, name)
-            yield as_word(path), ranks.get(path) or path_label(os.path.relpath(path, to_path(word)))
+            label = ranks.get(path) or path_label(os.path.relpath(path, to_path(word)))
+            yield as_word(path), label, False

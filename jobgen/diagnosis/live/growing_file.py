@@ -14,10 +14,15 @@ _COMPARED = 64  # bytes before the new ones: if they differ, the file was writte
 
 
 class GrowingFile:
-    """A log that a job may still write; `label` is what its path says of its lines."""
+    """A log that a job may still write; `label` is what its path says of its lines.
 
-    def __init__(self, path: str, label: Label, census: Census) -> None:
+    If nobody has named it, since it was found in a folder, no link is followed.
+    """
+
+    def __init__(self, path: str, label: Label, census: Census, *, is_named: bool = True) -> None:
         self.path, self.label, self._census = path, label, census
+        self._flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        self._flags |= 0 if is_named else os.O_NOFOLLOW
         self.changed = 0.0  # by the file system's clock
         self.news = b""  # the end of what the last look has read
         self.begins_anew = False
@@ -29,7 +34,7 @@ class GrowingFile:
         """Read what is new in the file. Returns whether anything is."""
         with suppress(OSError, ValueError):
             # NFS tells a file's length at once only to who opens the file anew.
-            descriptor = os.open(to_path(self.path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(to_path(self.path), self._flags)
             with open(descriptor, "rb") as self._stream:
                 status = os.fstat(descriptor)
                 is_same = status.st_ino == self._inode

@@ -34,6 +34,7 @@ class Writers:
     def take(self, file: GrowingFile, *, are_tasks_ranks: bool) -> None:
         """Take what is new in a file."""
         lines = [line for line in re.split(rb"[\r\n]+", file.news) if line.strip()]
+        file.news = b""  # of thousands of files, it would be much memory
         is_one_rank = file.label[:3] != Label()[:3]
         for line in map(plain, lines[-1:] if is_one_rank else lines):
             label, text = file.lines.labeller.split(line) if file.lines else (Label(), line)

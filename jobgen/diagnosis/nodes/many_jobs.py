@@ -10,15 +10,16 @@ from typing import Any
 from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import as_word, is_job_folder, natural, refuse, sources
+from jobgen.diagnosis.files import as_word, found_files, is_job_folder, is_plain, natural, refuse
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import NOTHING, as_json, as_line
-from jobgen.errors import printable
+from jobgen.errors import JobgenError, printable
 from jobgen.paths import to_path
 
 _PREFIX = "jobgen: "
 # The names that the schedulers give: slurm-4711.out, NAME.o4711 and NAME.e4711.
 _OUTPUT = re.compile(r"slurm-(?P<slurm>\d+(?:_\d+)?)\.(?:out|err)|.+\.[oe](?P<pbs>\d+(?:\.\d+)?)")
+_UNREAD = "not read: "
 _AGAIN = 2  # jobs in which a node failed first: this is no chance
 _NAMED = 4  # nodes shown in a row
 
@@ -27,10 +28,10 @@ Jobs = Mapping[str, Iterable[str]]
 
 def jobs_in(folder: str) -> Jobs:
     """The files or the folder of each job, if the folder has the output of several; else none."""
-    found: dict[str, list[str]] = {}
+    jobs: dict[str, list[str]] = {}
     path = to_path(folder)
     if not os.path.isdir(path) or is_job_folder(folder):
-        return found
+        return jobs
     try:
         names = sorted(os.listdir(path), key=natural)
     except OSError as error:
@@ -38,11 +39,11 @@ def jobs_in(folder: str) -> Jobs:
     for name in names:
         word = as_word(os.path.join(path, name))
         output = _OUTPUT.fullmatch(name)
-        if output and os.path.isfile(to_path(word)):
-            found.setdefault(output["slurm"] or output["pbs"], []).append(word)
+        if output and is_plain(word):
+            jobs.setdefault(output["slurm"] or output["pbs"], []).append(word)
         elif is_job_folder(word):
-            found[as_word(name)] = [word]
-    return found if len(found) > 1 else {}
+            jobs[as_word(name)] = [word]
+    return jobs if len(jobs) > 1 else {}
 
 
 def verdicts_on(jobs: Jobs) -> dict[str, Verdict]:
@@ -50,7 +51,10 @@ def verdicts_on(jobs: Jobs) -> dict[str, Verdict]:
     verdicts: dict[str, Verdict] = {}
     for job, paths in jobs.items():
         folder = next(filter(is_job_folder, paths), "")
-        verdicts[job] = diagnose_folder(folder) if folder else diagnose(sources([*paths]))
+        try:
+            verdicts[job] = diagnose_folder(folder) if folder else diagnose(found_files(paths))
+        except JobgenError as error:  # the others are worth a table
+            verdicts[job] = Verdict(None, says=f"{_UNREAD}{error}")
     return verdicts
 
 
@@ -69,10 +73,11 @@ def as_table(verdicts: Mapping[str, Verdict]) -> str:
     """The classes with their jobs and nodes, the nodes to leave out, and a line for each job."""
     causes = [each for each in verdicts.values() if each.code]
     seen = [each for each in verdicts.values() if each.evidence and not each.code]
-    rest = len(verdicts) - len(causes) - len(seen)
+    unread = sum(each.says.startswith(_UNREAD) for each in verdicts.values())
+    rest = len(verdicts) - len(causes) - len(seen) - unread
     lines = [
         f"{len(verdicts)} jobs: {len(causes)} with a cause, {len(seen)} that failed without one,"
-        f" {rest} without a failure",
+        f" {rest} without a failure" + f", {unread} not read" * bool(unread),
         "",
         *_by_class(causes),
     ]
