@@ -116,6 +116,8 @@ def test_an_endless_line_is_cut_and_a_progress_bar_shows_its_last_error() -> Non
 
 # ---- whose they are ----
 
+NO_GPU = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: not initialized"
+
 
 @pytest.mark.parametrize(
     ("line", "label", "text"),
@@ -131,6 +133,15 @@ def test_an_endless_line_is_cut_and_a_progress_bar_shows_its_last_error() -> Non
         ("[n1:70] lost", Label("n1"), "[n1:70] lost"),
         ("[rank: 4] lost", Label(None, 4), "[rank: 4] lost"),
         ("12: a list", Label(), "12: a list"),
+        ("2026-11-26 10:05:13,221 gx02 rank=5 ERROR lost", Label("gx02", 5), "ERROR lost"),
+        ("2026-11-26T10:05:13.221 gx02 [5] lost", Label("gx02", 5), "lost"),
+        ("2026-11-26T10:05:13 gx02 [5123] lost", Label(), "gx02 [5123] lost"),
+        ("2026-11-26T10:05:13 step 5 [3] lost", Label(), "step 5 [3] lost"),
+        ("2026-11-26T10:05:13Z worker-3 pytorch [rank3]: lost", Label("worker-3", 3), "lost"),
+        ("gx16: [rank4]: lost", Label("gx16", 4), "lost"),
+        ("step-3: [rank4]: lost", Label(), "step-3: [rank4]: lost"),
+        (f"gx20: {NO_GPU}", Label("gx20"), NO_GPU),
+        ("gx20: RuntimeError: lost", Label(), "gx20: RuntimeError: lost"),
     ],
 )
 def test_label_of_a_line(line: str, label: Label, text: str) -> None:
@@ -140,6 +151,13 @@ def test_label_of_a_line(line: str, label: Label, text: str) -> None:
 def test_numbers_of_srun_are_labels_where_nearly_all_lines_have_them() -> None:
     labeller = Labeller([f"{i}: step" for i in range(9)], Label())
     assert labeller.split(" 5: lost") == (Label(task=5), "lost")
+
+
+def test_a_host_behind_the_time_is_a_label_where_nearly_all_lines_have_one() -> None:
+    labeller = Labeller([f"[2026-11-26 10:00:0{i}] gx0{i % 2}: step" for i in range(4)], Label())
+    assert labeller.split("[2026-11-26 10:05:13] gx01: lost") == (Label("gx01"), "lost")
+    steps = Labeller([f"[2026-11-26 10:00:0{i}] step{i}: loss" for i in range(4)], Label())
+    assert steps.split("[2026-11-26 10:05:13] step9: lost") == (Label(), "step9: lost")
 
 
 def test_escapes_are_no_part_of_a_line() -> None:
@@ -369,3 +387,12 @@ def test_a_job_that_its_scheduler_calls_completed_has_no_failure() -> None:
     log = 'Traceback (most recent call last):\n  File "/a.py", line 3, in f\nKeyError: 1\n'
     assert code(log) is None
     assert code(f"{log}srun: error: n1: task 0: Exited with exit code 1\n") == "python-exception"
+
+
+def test_a_lost_message_between_two_nodes_names_both() -> None:
+    verdict = diagnose_text(
+        "gx05:1230:1310 [0] net_ib.cc:1290 NCCL WARN NET/IB: Got completion from peer"
+        " 10.2.0.6<41222> with status=12 opcode=0 len=0\n"
+    )
+    assert (verdict.code, verdict.node) == ("fabric", None)
+    assert "gx05 says: a message between it and 10.2.0.6 was lost" in verdict.says

@@ -17,6 +17,10 @@ _ESCAPES = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 )
 
+_STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? "
+# A host whose name has a number.
+_NUMBERED = r"(?!(?:rank|step|epoch|iter(?:ation)?|batch)[\d_-])(?=[A-Za-z][\w-]*\d)[\w.-]+"
+
 # Labels that are cut off, one by one, from the beginning of a line. Groups are fields of Label.
 _PREFIXES = (
     rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
@@ -37,11 +41,15 @@ _PREFIXES = (
     rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
     r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
+    # A program's own: the time, the node, and the rank, which is no process with so few digits.
+    rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})\b\]?:? ?",
+    _STAMP,
+    rf"(?P<node>{_NUMBERED}):? (?:[\w.-]+ )?(?=\[rank\d+\]: )",  # of what gathers lines
+    rf"(?P<node>{_NUMBERED}): (?=RuntimeError: Unexpected error from cudaGetDeviceCount)",
 )
 _TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
 _HOST_NAME = (  # pdsh's
-    r"(?!slurmstepd-)(?P<node>(?=[A-Za-z][\w-]*\d)[\w.-]+|\d{1,3}(?:\.\d{1,3}){3}):(?: |$)"
+    rf"(?:{_STAMP})?(?!slurmstepd-)(?P<node>{_NUMBERED}|\d{{1,3}}(?:\.\d{{1,3}}){{3}}):(?: |$)"
 )
 
 # Beginnings of lines that name the node or the rank, but are not cut off.
