@@ -5,7 +5,7 @@ from typing import BinaryIO, NamedTuple
 
 from jobgen.bounds import ANSWER_BYTES
 from jobgen.diagnosis.answers import FACTS, KERNEL, RAS
-from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
@@ -33,6 +33,17 @@ def diagnose(sources: Iterable[Source]) -> Verdict:
 
 def verdict_on(case: Case) -> Verdict:
     """The verdict on a job, from the events and the Python stacks of its files."""
+    if not case.jobs:
+        return _judged(case)
+    from jobgen.diagnosis.answers.other_jobs import leave_out_other_jobs
+
+    others = leave_out_other_jobs(case)
+    verdict = _judged(case)
+    notes = (f"{name} is left out: it is on another job" for name in others)
+    return verdict._replace(notes=(*verdict.notes, *notes))
+
+
+def _judged(case: Case) -> Verdict:
     stalled = stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
     if not case.answers:
         case.events += stalled
@@ -72,6 +83,10 @@ def _read(source: Source, case: Case) -> None:
         case.kernels.add(source.name)
     if source.kind == FACTS:
         case.facts.add(source.name)
+        if source.name != SCHEDULER:  # which was asked for the job itself
+            from jobgen.diagnosis.answers.other_jobs import jobs_of  # few files have answers
+
+            case.jobs[source.name] = jobs_of(source.stream)
     reader = LineReader(source.stream, source.shown)
     file = File(source.name, reader, source.label, case, is_facts=source.kind == FACTS)
     file.read()
@@ -83,5 +98,6 @@ def add_file(case: Case, file: File) -> None:
     case.events += file.events
     case.lines[file.name] = file.count
     case.stacks += file.stacks.stacks
-    case.has_ended_well |= file.ends_well and file.name in case.facts
+    if file.ends_well and file.name in case.facts:
+        case.ended_well.add(file.name)
     case.stacks_are_ordered |= file.stacks.are_ordered

@@ -249,3 +249,41 @@ def test_the_verdict_on_a_folder_cites_each_kind_of_file(tmp_path: Path) -> None
     verdict = diagnose_folder(str(folder), sources([str(tmp_path / "sacct.txt")]))
     assert (verdict.code, verdict.node, verdict.rank) == ("host-memory", "nB", 3)
     assert cited(verdict) == ["sacct.txt:3", "evidence:2", "stderr:5"]
+
+
+OOM = "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some were OOM Killed.\n"
+KILLED = "srun: error: gx08: task 5: Out Of Memory\n"
+
+
+def saved(tmp_path: Path, answer: str, log: str) -> Verdict:
+    (tmp_path / "sacct.txt").write_text(answer)
+    (tmp_path / "train.out").write_text(log)
+    return diagnose(sources([str(tmp_path / name) for name in ("train.out", "sacct.txt")]))
+
+
+@pytest.mark.parametrize("state", ["TIMEOUT", "COMPLETED"])
+def test_an_answer_on_another_job_is_left_out_and_named(tmp_path: Path, state: str) -> None:
+    verdict = saved(tmp_path, f"JobID|State\n9999|{state}\n", OOM)
+    assert verdict.code == "host-memory"
+    assert {Path(event.file).name for event in verdict.evidence} == {"train.out"}
+    assert [note.endswith("sacct.txt is left out: it is on another job") for note in verdict.notes]
+    same = saved(tmp_path, "JobID|State\n4711|TIMEOUT\n", OOM)
+    unknown = saved(tmp_path, f"JobID|State\n9999|{state}\n", "step 1\n")
+    assert not same.notes + unknown.notes
+
+
+def test_a_lost_node_without_a_name_is_no_reason_where_the_memory_was_full(tmp_path: Path) -> None:
+    lost_node = "JobID|State|ExitCode\n4711|NODE_FAIL|1:0\n"
+    assert saved(tmp_path, lost_node, OOM).code == "host-memory"
+    alone = saved(tmp_path, lost_node, "srun: error: gx08: task 5: Killed\n")
+    assert (alone.code, alone.rank) == ("node-lost", None)
+
+
+def test_a_job_that_completed_has_no_failure_unless_its_script_hides_a_status(
+    tmp_path: Path,
+) -> None:
+    completed = "JobID|State|ExitCode\n4711|COMPLETED|0:0\n"
+    assert saved(tmp_path, completed, OOM).code is None
+    hidden = saved(tmp_path, completed, OOM + KILLED)
+    assert hidden.code == "host-memory"
+    assert "its script hides the status" in hidden.notes[0]

@@ -35,7 +35,8 @@ class Case(Census):
         self.facts: set[str] = set()  # the files with facts of the scheduler
         self.kernels: set[str] = set()  # the files with a node's notes, also from before the job
         self.answers: dict[str, str] = {}  # what NCCL's RAS answered, by file
-        self.has_ended_well = False  # the scheduler says so
+        self.ended_well: set[str] = set()  # the files in which the scheduler says so
+        self.jobs: dict[str, set[str]] = {}  # whose answers of the scheduler they are, by file
         self.survived: list[Event] = []  # what the job got over
 
     @property
@@ -56,7 +57,7 @@ def of_the_failure(case: Case) -> list[Event]:
     files = {file: [*own] for file, own in groupby(events, key=lambda event: event.file)}
     files = {file: left for file, own in files.items() if (left := _without_survived(own, case))}
     failed = _shows_failure(event for own in files.values() for event in own)
-    if case.has_ended_well and not any(e.status for own in files.values() for e in own):
+    if case.ended_well and not any(e.status for own in files.values() for e in own):
         return []
     rest: list[Event] = []
     for file, own in files.items():
