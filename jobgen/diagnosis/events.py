@@ -51,6 +51,7 @@ class Event(NamedTuple):
     needs_failure: bool = False
     reporter: bool = False  # its rank only reports what another rank did
     cures: str = ""  # of the sign, in place of the class's
+    send: str = ""  # the same, for the site's administrators
     where: str = ""  # of a traceback: the deepest line of the user's own program
     context: int = 0  # the number of a traceback's first line; 0 for other events
     survived: bool = False  # what follows it shows that the job went on

@@ -49,6 +49,8 @@ def head(verdict: Verdict) -> str:
         who = _one_of(verdict, MOST_NAMED)
     elif verdict.everywhere:
         who = "all ranks alike"
+    if verdict.code == "stalled" and not verdict.everywhere and not verdict.one_of:
+        return f"the ranks hung: {_hung(who, says)}  [{verdict.code}, {verdict.certainty}]"
     if verdict.code:
         subject = f"{who} failed first" if who else "first failure"
         when = f" at {clock(verdict.time)}" if verdict.time is not None else ""

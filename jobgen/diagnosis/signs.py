@@ -7,6 +7,7 @@ The text of a class has its signs: the meaning of lines, and below it the patter
         NET/IB : <DEVICE> failed
     sure confirmation if failed: the link was down
             Cure: what to do about it, in place of the class's cure
+            Send: what the site's administrators need, in place of what the class says
         # A comment.
         port error of a pattern that
             goes on in this line
@@ -17,7 +18,7 @@ Before the colon are how sure the class is without other signs (sure, likely or 
 line's role (a name of Role, `report` or `late report`), and `if failed` where the line counts only
 if the log shows elsewhere that the job failed: an exit status, a traceback at its end, a signal, an
 error of the scheduler. After the colon is what failed, as a text that follows "rank 5 on nodeA
-failed first: "; and a cure, where the class's is not the best.
+failed first: "; and a cure, where the class's is not the best, and `Send:` behind it.
 
 A pattern with \n is for two lines: behind \n is the line above, or what a traceback shows there.
 
@@ -92,6 +93,7 @@ def _event(line: str) -> Event:
         raise ValueError(f"no kind of sign: {line}")
     certainty, name, condition, text = found.groups("")
     says, _, cures = text.partition(" Cure: ")
+    cures, _, send = cures.partition(" Send: ")
     role, reporter = _ROLES[name]
     event = Event("", role, says.strip(), certainty=certainty or "sure", reporter=reporter)
-    return event._replace(needs_failure=bool(condition), cures=cures)
+    return event._replace(needs_failure=bool(condition), cures=cures, send=send)

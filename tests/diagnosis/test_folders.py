@@ -139,7 +139,7 @@ CASES = {  # what the script's own verdict named until version 1.0, and what it 
     ),
     "a node that Slurm lost": (
         {**lost(0, 1), "stderr": f"srun: error: Node failure on nB\n{CANCELLED}"},
-        "node nB failed first: the scheduler lost this node: submit with --requeue",
+        "node nB failed first: the scheduler lost this node: Slurm requeues",
     ),
     "a keeper's word on torchrun": (
         {**lost(0, 1), "stderr": "jobgen: nB: torchrun ended with status 137 (its keeper)\n"},

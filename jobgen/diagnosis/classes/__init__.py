@@ -38,6 +38,8 @@ TRAITS = {
 _FOLDER = os.path.dirname(__file__)
 _FIELDS = ("Cure", "Send", "Not this", "Explains", "Traits")
 _EITHER = re.compile(r"<([^<>|]*)\|([^<>|]*)>")
+# What joins an option to the words before it, and brackets around it.
+_JOINT = re.compile(r"^[ ;:,]*(?:or )?|[ ;:,]+$")
 _ALL_IN_BRACKETS = re.compile(r"^\((.*)\)$")
 
 
@@ -64,7 +66,7 @@ def cure(cures: str, *, is_jobgens: bool) -> str:
     """What to do, as a script of jobgen needs it, or in words for any script, then for jobgen's."""
     if is_jobgens:
         return _EITHER.sub(r"\2", cures)
-    options = [_ALL_IN_BRACKETS.sub(r"\1", m[2].strip(" ;:,")) for m in _EITHER.finditer(cures)]
+    options = [_ALL_IN_BRACKETS.sub(r"\1", _JOINT.sub("", m[2])) for m in _EITHER.finditer(cures)]
     jobgens = "; ".join(dict.fromkeys(filter(None, options)))
     return _EITHER.sub(r"\1", cures) + (f"; with jobgen: {jobgens}" if jobgens else "")
 

@@ -18,6 +18,9 @@ MOST_ABSENT = 4
 GAP_SHOWS = 3  # if so many ranks report, a gap in their numbers shows a silent rank
 FEWEST_REPORTS = 2  # a single report may be all that was printed
 _PROGRESS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?last enqueued (?:NCCL )?work: (?P<enqueued>\d+)"
+# The number of the collective in which a rank waits, and its group where the line has it.
+_WAITS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?Watchdog caught .*\bSeqNum=(?P<enqueued>\d+)"
+_NEXT = 1  # the others may be one collective further
 # The words in which a rank's own watchdog complains.
 _WATCHDOG = r"detected by watchdog at work|operations have failed or timed out|entire process down"
 _LOOPBACK = r"127\.|::1$|localhost|0\.0\.0\.0|\[?::ffff:127\."
@@ -111,16 +114,32 @@ def absent_ranks(case: Case, reports: list[Event]) -> Place:
 
 def ranks_behind(events: list[Event]) -> set[int]:
     """The one rank that had put fewer collectives into its group than all others had."""
+    progress = _numbers(events, _PROGRESS)
+    if behind := _lowest(progress):
+        return behind
+    # Where a line does not name its group, the others must all be at the next number.
+    waits = _numbers(events, _WAITS)
+    behind = _lowest(waits)
+    others = {number for rank, number in waits.items() if rank not in behind}
+    return behind if {number - _NEXT for number in others} == {waits[r] for r in behind} else set()
+
+
+def _numbers(events: list[Event], pattern: str) -> dict[int, int]:
+    """The first number of each rank, in the group in which most ranks have one."""
     groups: dict[str, dict[int, int]] = {}
     for event in events:
-        found = re.search(_PROGRESS, event.text)
+        found = re.search(pattern, event.text)
         if found and event.rank is not None:
             group = groups.setdefault(found["group"] or "", {})
             group.setdefault(event.rank, int(found["enqueued"]))
-    largest = max(groups.values(), key=len, default={})
-    lowest = min(largest.values(), default=0)
-    behind = {rank for rank, enqueued in largest.items() if enqueued == lowest}
-    return behind if len(largest) >= GAP_SHOWS and len(behind) == 1 else set()
+    return max(groups.values(), key=len, default={})
+
+
+def _lowest(numbers: dict[int, int]) -> set[int]:
+    """The only rank with the lowest number, if so many ranks have one that this shows something."""
+    lowest = min(numbers.values(), default=0)
+    behind = {rank for rank, number in numbers.items() if number == lowest}
+    return behind if len(numbers) >= GAP_SHOWS and len(behind) == 1 else set()
 
 
 def silent_ranks(case: Case, reports: list[Event]) -> set[int]:

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from jobgen.diagnosis.classes import classes, codes_with, cure
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
-from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
+from jobgen.diagnosis.judging.case import CAUSES, MESSAGE, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
 from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
+_GOES_ON = r"^\s|^\S.{0,40}: {3,}\S"  # a line that is indented, also behind a program's name
 MOST_WITNESSES = 3  # further files that are cited
 MOST_NOTES = 2  # on what the job survived
 # Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
 NOT_TELLING = (0, 1, -15, 143, -2, 130)
 _ABORTED = (-6, 134)  # also by a watchdog
+_HIDDEN = "the scheduler says that the job ended well: its script hides the status of what failed"
+_SIGABRT = "exit status -6"
 # torchrun kills a rank that does not end within 30 s after another rank has failed.
 _KILLS = r"Unable to shutdown process (\d+) via \S+ forcefully exiting"
 _IS_SILENT = "it alone does not complain that another one is gone"
@@ -30,8 +33,9 @@ def judge(case: Case) -> Verdict:
     notes = (f"recovered from: {each.says}, {each.file}:{each.line}" for each in survived)
     evidence = (*verdict.evidence, *_witnesses(verdict, case))
     says = verdict.says or (evidence[0].says if evidence else "")
+    hidden = [_HIDDEN] * bool(case.ended_well and verdict.code)
     return verdict._replace(
-        notes=(*verdict.notes, *notes),
+        notes=(*verdict.notes, *hidden, *notes),
         evidence=evidence,
         says=says,
         seen_nodes=frozenset({*case.rank_nodes.values(), *case.addresses.values()}),
@@ -121,6 +125,7 @@ def _first_attempt(events: list[Event]) -> list[Event]:
 def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) -> Verdict:
     own = rest[order[0]]
     main = first(own)
+    main = _surest_of_message(main, own)
     if main.reporter:  # a dump or a stack that names the rank tells more than ranks that waited
         direct = [e for e in own if not e.reporter and (e.node or e.rank is not None)]
         main = first(direct or own)
@@ -145,9 +150,24 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         certainty=_certainty(main, rest, order),
         alike=place.alike,
         cure=filled(_cure(case, main, found.code), groups),
-        send=found.send,
-        misleads=filled(found.misleads, groups),
+        send=main.send or found.send,
+        misleads=filled(found.misleads, groups) if _can_mislead(found.misleads, events) else "",
     )
+
+
+def _surest_of_message(main: Event, own: list[Event]) -> Event:
+    """The event, or a later one of the same message that is surer: it has the reason."""
+    place = (main.file, main.node, main.rank, main.task)
+    message = range(main.line, main.line + MESSAGE)
+    rest = [e for e in own if e.role is Role.CAUSE is main.role and not e.reporter]
+    rest = [e for e in rest if (e.file, e.node, e.rank, e.task) == place]
+    same = [e for e in rest if e.line in message and re.match(_GOES_ON, e.text)]
+    return min([main, *same], key=lambda each: CERTAINTIES.index(each.certainty))
+
+
+def _can_mislead(misleads: str, events: list[Event]) -> bool:
+    """Whether what misleads is there: a live process that was looked at has no exit status."""
+    return _SIGABRT not in misleads or any(event.status in _ABORTED for event in events)
 
 
 def _cure(case: Case, main: Event, code: str) -> str:

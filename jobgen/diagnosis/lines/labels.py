@@ -42,7 +42,8 @@ _PREFIXES = (
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
     r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
     # A program's own: the time, the node, and the rank, which is no process with so few digits.
-    rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})\b\]?:? ?",
+    rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})"
+    r"\b\]?:? ?",
     _STAMP,
     rf"(?P<node>{_NUMBERED}):? (?:[\w.-]+ )?(?=\[rank\d+\]: )",  # of what gathers lines
     rf"(?P<node>{_NUMBERED}): (?=RuntimeError: Unexpected error from cudaGetDeviceCount)",
