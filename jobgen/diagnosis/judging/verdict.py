@@ -145,6 +145,8 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         says += ": the others waited for it" * (place.rank is not None)
         if main.node and main.peer and place == Place():  # either end may be at fault
             says += f"; {places.name_of(main.node, main.rank)} says: {main.says}"
+        elif place == Place():
+            says += f": {main.says}"
     return _made(place, _evidence(main, own), events, says)._replace(
         code=found.code,
         certainty=_certainty(main, rest, order),
