@@ -1,50 +1,95 @@
 """A mail to a site's administrators on a failure that only they can mend.
 
-It has the node, the time, the class and the lines that show the failure, and nothing of the user's:
-paths, names of users, addresses of mail and tokens are masked.
+It has the node, the time, the class in its own words, and the lines that show the failure. Of these
+lines it has numbers and the words that the class's text knows, so that nothing of the user's is in
+it, whatever it looks like: names of files, of processes, of users, of buckets.
 """
 
 import getpass
+import os
 import re
 from contextlib import suppress
 
-from jobgen.diagnosis.classes import classes
+from jobgen.diagnosis import classes
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.lines.labels import clock
+from jobgen.diagnosis.lines.labels import clock, line_time
 from jobgen.diagnosis.report import shortened
 from jobgen.errors import printable
 
 _LENGTH = 300  # characters of a line
-_SYSTEM = r"(?:dev|etc|lib|lib64|opt|proc|sys|usr|var/log)/"
-_MASKS = (
-    (rf"(?<![\w.:/])/(?!{_SYSTEM})[\w.+@~-]+(?:/[^\s:,'\"<>()]*)?", "PATH"),
-    (r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),
-    (r"\b(?:user(?:name)?|uid|gid|account)[=: ]+[\w.-]+", "USER"),
-    (r"\b(?:hf_|gh[pousr]_|sk-)?[A-Za-z0-9]{32,}\b", "TOKEN"),
+_HIDDEN = "…"
+_STAMP = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\b")
+_RUN = re.compile(r"[^\s,;:()\[\]{}<>'\"=`|]+")
+_HIDDEN_RUNS = re.compile(rf"{_HIDDEN}(?:[ :,;]+{_HIDDEN})+")
+# Numbers, times, addresses, and adapters.
+_NUMBER = re.compile(
+    r"[+-]?\d[\d.T-]*(?:[KMGT]?i?B)?|(?:0x)?(?=[a-f]*\d)[\da-f]{1,8}"
+    r"|(?:mlx|bnxt|irdma|hfi|cxi|hsn|ib)\w?_?\d+",
+    re.IGNORECASE,
 )
+_WORD = re.compile(r"[a-z][\w-]*")
+_ESCAPE_OR_SOURCE = re.compile(r"\\[a-zA-Z]|https?://\S+")
+# What kernels, NCCL and Slurm write around the words of a class.
+_USUAL = """
+a an and any at be by cancelled code commands connection critical cuda details detected did due
+during end error exception execution exit exitcode exited failed failure fatal for from gpu group
+has have ib in info is it its job kernel killed len log memory name nccl net net/ib no node
+nodelist not nvrm of on opcode or pci pid process rank ranks runtimeerror see slurmctld slurmd
+slurmstepd srun start state status step stepid task tasks terminated that the this thread time
+timelimit to unreachable was warn warning watchdog with xid
+"""
 
 
 def as_mail(verdict: Verdict) -> str:
     """The mail; the class of the verdict has what the administrators need."""
-    found = classes()[verdict.code or ""]
-    node = verdict.node or "unknown: see the lines"
+    found = classes.classes()[verdict.code or ""]
+    words = _known_words(verdict)
+    lines = [event.text.strip() for event in verdict.evidence if event.text]
+    notes = _without_data(", ".join(verdict.node_notes), words)
     parts = [
-        f"Subject: {verdict.node or 'a node'}: {_masked(verdict.says)}",
-        f"Node: {node}",
-        f"Time: {clock(verdict.time)}" if verdict.time is not None else "",
-        f"Class: {found.code} ({found.title}), {verdict.certainty}",
-        *[f"Its kernel and GPUs noted: {', '.join(verdict.node_notes)}"] * bool(verdict.node_notes),
-        f"To look at: {found.send}",
-        "Lines:",
-        *(f"    {_masked(event.text.strip())}" for event in verdict.evidence if event.text),
+        f"Subject: {verdict.node or 'a node'}: {found.title[:1].lower()}{found.title[1:]}",
+        f"Node: {verdict.node or 'unknown: see the lines'}",
+        f"Time: {_time(verdict, lines)}",
+        f"Class: {found.code}, {verdict.certainty}",
+        f"Its kernel and GPUs noted: {notes}" if notes else "",
+        f"To look at: {verdict.send}",
+        f"Lines ({_HIDDEN}: left out):",
+        *(f"    {_without_data(line, words)}" for line in lines),
     ]
     subject, *rest = filter(None, parts)
     return "".join(f"{printable(line)}\n" for line in (subject, "", *rest))
 
 
-def _masked(text: str) -> str:
+def _time(verdict: Verdict, lines: list[str]) -> str:
+    """The time of the failure, with the year if a line shows it."""
+    stamps = [found[0] for line in lines if (found := _STAMP.search(line))]
+    times = (verdict.time, *(event.time for event in verdict.evidence))
+    time = next((each for each in times if each is not None), None)
+    if time is None:
+        return next(iter(stamps), "unknown")
+    same = (stamp for stamp in stamps if line_time(stamp) == int(time))
+    return next(same, clock(time))
+
+
+def _known_words(verdict: Verdict) -> set[str]:
+    """The words that a mail may have, in lower case: those of the class's text."""
+    with open(
+        os.path.join(os.path.dirname(classes.__file__), f"{verdict.code}.txt"), encoding="utf-8"
+    ) as stream:
+        text = _ESCAPE_OR_SOURCE.sub(" ", stream.read())
+    words = {*_WORD.findall(text.lower()), *_USUAL.split()}
     with suppress(KeyError, OSError):  # a user without a name
-        text = re.sub(rf"\b{re.escape(getpass.getuser())}\b", "USER", text)
-    for pattern, name in _MASKS:
-        text = re.sub(pattern, name, text, flags=re.IGNORECASE)
-    return shortened(text, _LENGTH)
+        words.discard(getpass.getuser().lower())
+    nodes = [verdict.node, *(event.node for event in verdict.evidence)]
+    return words | {node.lower() for node in nodes if node}
+
+
+def _without_data(text: str, words: set[str]) -> str:
+    """The text with its numbers and known words; the rest is left out."""
+
+    def shown(run: re.Match[str]) -> str:
+        word = run[0].rstrip(".!?")
+        is_known = word.lower() in words or _NUMBER.fullmatch(word)
+        return run[0] if is_known else _HIDDEN
+
+    return shortened(_HIDDEN_RUNS.sub(_HIDDEN, _RUN.sub(shown, text)), _LENGTH)
