@@ -26,11 +26,11 @@ _BEGIN = (
 )
 _BEGINNINGS = ("Fatal Python error: ", "Timeout (", "Python v")
 _THREAD = r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
-_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$'
+FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$'
 _SPY_THREAD = r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"'
 _SPY_FRAME = r"^\s+(?P<function>[^\s(]+) \((?P<file>[^():]+):(?P<line>\d+)\)\s*$"
 
-_LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|/torch/|^<(?!stdin>|string>)"
+LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|/torch/|^<(?!stdin>|string>)"
 # py-spy shortens the paths of packages.
 _SPY_LIBRARY = r"^(?:torch|multiprocessing|threading|queue|selectors|socket|ssl)[/.]"
 _COLLECTIVES = r"torch/distributed/(?:distributed_c10d|_functional_collectives)\.py$"
@@ -56,7 +56,7 @@ class Stack(NamedTuple):
     def own_frame(self) -> str:
         """The innermost line of the user's program, as `data.py:88 load`."""
         for file, line, function in self.frames:
-            if not re.search(_LIBRARY, file) and not re.match(_SPY_LIBRARY, file):
+            if not re.search(LIBRARY, file) and not re.match(_SPY_LIBRARY, file):
                 return f"{file.rpartition('/')[2]}:{line} {function}"
         return ""
 
@@ -97,7 +97,7 @@ class StackReader:
             self._in_main[key] = True
         elif thread := re.match(_SPY_THREAD, text):
             self._in_main[key] = thread["name"] == "MainThread"
-        elif frame := re.match(_FRAME, text) or re.match(_SPY_FRAME, text):
+        elif frame := re.match(FRAME, text) or re.match(_SPY_FRAME, text):
             if self._in_main[key] and len(stack.frames) < MOST_FRAMES:
                 stack.frames.append((frame["file"], frame["line"], frame["function"]))
         elif text.startswith("Extension modules:"):

@@ -396,3 +396,28 @@ def test_a_lost_message_between_two_nodes_names_both() -> None:
     )
     assert (verdict.code, verdict.node) == ("fabric", None)
     assert "gx05 says: a message between it and 10.2.0.6 was lost" in verdict.says
+
+
+CRASH = """\
+gx02 rank 5: Fatal Python error: Segmentation fault
+gx02 rank 5:
+gx02 rank 5: Thread 0x00007f01 (most recent call first):
+gx02 rank 5:   File "/h/data.py", line 8 in fetch
+gx02 rank 4: Fatal Python error: Segmentation fault
+gx02 rank 5: Current thread 0x00007f02 (most recent call first):
+gx02 rank 5:   File "/v/site-packages/torch/nn/functional.py", line 2 in linear
+gx02 rank 4: Current thread 0x00007f02 (most recent call first):
+gx02 rank 4:   File "/h/other.py", line 3 in forward
+gx02 rank 5:   File "/h/model.py", line 33 in forward
+gx02 rank 5:   File "/h/train.py", line 9 in <module>
+"""
+
+
+def test_a_crash_is_shown_where_the_program_was() -> None:
+    verdict = diagnose_text(CRASH)
+    assert verdict.code == "crash"
+    found = {event.rank: event.where for event in verdict.chain}
+    assert found == {4: "/h/other.py:3 in forward", 5: "/h/model.py:33 in forward"}
+    end = "srun: error: gx02: task 5: Segmentation fault (core dumped)\n"
+    late = CRASH.partition("gx02 rank 5:\n")[0] + "step\n" * 300 + '  File "a", line 3 in f\n' + end
+    assert diagnose_text(late).evidence[0].where == ""

@@ -9,6 +9,7 @@ from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader, is_handled
 from jobgen.diagnosis.lines.census import Census
+from jobgen.diagnosis.lines.crash_stacks import CrashStacks
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
 from jobgen.diagnosis.lines.reports import (
@@ -62,6 +63,7 @@ class File:
         self._attempt = 0
         self._events: list[Event] = []
         self.stacks = StackReader(name)
+        self._crashes = CrashStacks()
 
     def read(self, *, grows: bool = False) -> None:
         """Read all lines; of a file that `grows`, those that are new and have an end."""
@@ -118,6 +120,7 @@ class File:
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
         process = label[:4]  # lines of several processes may be interleaved
+        self._take_crash(number, process, text)
         stream = self._streams.get(process)
         begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
         if HEAD.match(text):
@@ -151,6 +154,16 @@ class File:
             self._logged.add(number)
         if is_handled(above) and self.labeller.split(plain(above))[0][:4] == process:
             self._handled.add(number)
+
+    def _take_crash(self, number: int, process: object, text: str) -> None:
+        """Tell the event of a crash where the program was, by the stack that follows it."""
+        if self._crashes.begins(number, process, text):
+            self._reader.follow(STACK_LINES)
+        begin, where = self._crashes.crashed_at(number, process, text)
+        for index in range(len(self._events) - 1, -1, -1) if where else ():
+            if self._events[index].line == begin:
+                self._events[index] = self._events[index]._replace(where=where)
+                return
 
     def _add_all(
         self, events: list[Event], place: dict[str, Any], label: Label, time: float | None
