@@ -332,6 +332,8 @@ def test_unreadable_file_hides_no_finding(folder: Path) -> None:
         (["train.py"], "jobgen: train.py: a Python program; lint reads job scripts: name the one"),
         (["my.yaml"], "jobgen: my.yaml: a YAML file; for a profile: `jobgen profiles validate"),
         (["job.sh", "--select", "JG201x"], "there is no rule 'JG201X'; did you mean JG201?"),
+        (["job.sh", "--select", "JG999"], "there is no rule 'JG999'; see `jobgen rules`"),
+        ([""], "FILE: an empty word names no file"),
         (["job.sh", "--ignore", ""], "there is no rule ''"),
         (["job.sh", "--profile", "nope"], "no profile `nope`"),
         (["job.sh", "--format", "xml"], "Invalid value for '--format'"),

@@ -165,6 +165,9 @@ def test_what_the_version_asked_for_has_is_no_finding(
     ("text", "message"),
     [
         ("slurm=23.10", "--for: no Slurm '23.10' is known; did you mean `23.11`?"),
+        ("slurm=23.03", "--for: no Slurm '23.03' is known; did you mean `23.02`?"),
+        ("slurm=1.0", "--for: no Slurm '1.0' is known; the oldest is 2.5"),
+        ("slurm=new", "--for: no Slurm 'new' is known; one of: 2.5, 2.6, 14.03, 14.11"),
         ("slrum=23.11", "--for: 'slrum=23.11' names no tool; did you mean `slurm`?"),
         ("pytorch", "--for: 'pytorch' names no tool; did you mean `torch`?"),
         ("", "--for: '' names no tool; one of: accelerate, deepspeed, openpbs"),
@@ -193,6 +196,34 @@ def test_a_configuration_may_ask_for_versions_and_the_command_line_for_others(
     (tmp_path / "pyproject.toml").write_text('[tool.jobgen.lint]\nfor = "slurm"\n')
     done = jobgen("lint", "job.sh", cwd=tmp_path)
     assert "for is not a list of versions such as slurm=23.11" in done.stderr.decode()
+
+
+def test_one_version_of_a_tool_is_asked_for() -> None:
+    with pytest.raises(JobgenError, match="--for: it names slurm twice; give one version of it"):
+        read_versions("--for", ["slurm=23.11", "torch", "slurm=24.05"])
+
+
+@pytest.mark.parametrize(
+    ("version", "launcher", "messages"),
+    [
+        ("1.8", "torchrun", ["torch 1.8 has no torchrun: it came in 1.10"]),
+        ("1.9", "torchrun", ["torch 1.9 has no torchrun: it came in 1.10"]),
+        (
+            "1.8",
+            "python -m torch.distributed.run",
+            ["torch 1.8 has no torch.distributed.run: it came in 1.9"],
+        ),
+        ("1.9", "python -m torch.distributed.run", []),
+        ("1.8", "python -m torch.distributed.launch", []),
+        ("1.10", "torchrun", []),
+    ],
+)
+def test_torchrun_is_younger_than_its_options(
+    version: str, launcher: str, messages: list[str]
+) -> None:
+    restarts = "" if "launch" in launcher else " --max_restarts=3"
+    shown = found(f"{launcher} --nproc_per_node=2{restarts} t.py\n", f"torch={version}")
+    assert [text.partition(";")[0] for text in shown] == messages
 
 
 def test_every_tool_has_a_newest_version() -> None:

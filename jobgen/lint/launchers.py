@@ -16,6 +16,7 @@ _OPTION_NAMES = {
     "accelerate launch": {
         "nnodes": "num_machines", "node-rank": "machine_rank", "ranks": "num_processes",
         "master-addr": "main_process_ip", "master-port": "main_process_port",
+        "rdzv-backend": "rdzv_backend",
     },
     "deepspeed": {"nnodes": "num_nodes", "nproc-per-node": "num_gpus"},
 }  # fmt: skip

@@ -5,10 +5,10 @@ table [tool.jobgen.lint] of the pyproject.toml nearest to a script, which may be
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -75,11 +75,16 @@ def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:
     for text in (part.strip().upper() for each in beginnings for part in each.split(",")):
         found = {code for code in checks() if text and code.startswith(text)}
         if not found:
-            near = get_close_matches(text, checks(), 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else "see `jobgen rules`"
-            raise problem(place, f"there is no rule {text!r:.30}", "usage", hint)
+            raise problem(place, f"there is no rule {text!r:.30}", "usage", code_hint(text))
         codes |= found
     return codes
+
+
+def code_hint(text: str) -> str:
+    """What to type instead of a code that no rule has: a code of like digits is another rule."""
+    found = re.search(r"\d{3}", text)
+    code = f"JG{found[0]}" if found else ""
+    return f"did you mean {code}?" if code in checks() else "see `jobgen rules`"
 
 
 @cache

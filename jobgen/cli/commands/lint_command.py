@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from jobgen.cli.app import argument, columns, main, option
 from jobgen.cli.mistakes.job_checks import check_paths
-from jobgen.errors import USAGE, JobgenError, nearest_hint, problem, report
+from jobgen.errors import USAGE, JobgenError, problem, report
 from jobgen.lint.fix import Mended, write_mended
 from jobgen.lint.output import FORMATS
 from jobgen.lint.rules import rules
 from jobgen.lint.run import Outcome, lint
-from jobgen.lint.settings import Settings
+from jobgen.lint.settings import Settings, code_hint
 from jobgen.repository.diff import diff_lines
 from jobgen.scripts.write import write, write_to_stdout
 
@@ -72,6 +72,9 @@ def _check_usage(
     files: Sequence[str], format: str, fix: bool, diff: bool, stdin_filename: str | None
 ) -> None:
     """Raise JobgenError for wrong paths, and for options that cannot be used together."""
+    if "" in files:
+        hint = "is a variable that should name it not set?"
+        raise problem("FILE", "an empty word names no file", "usage", hint)
     check_paths(files)
     if fix and diff:
         raise problem("--diff", "--fix is given, too", "usage", "give one of the two")
@@ -146,8 +149,7 @@ def show_rules(code: str | None) -> int:
         )
         return 0
     if not (rule := all_rules.get(code.upper())):
-        hint = nearest_hint(code.upper(), all_rules)
-        raise problem("rules", f"no rule `{code:.40}`", "usage", hint)
+        raise problem("rules", f"no rule `{code:.40}`", "usage", code_hint(code))
     page = f"{rule.code}: {rule.title}\n\n{rule.page}\n"
     if rule.optional:
         page += f"\nOff by default; turn it on with --also {rule.code}\n"

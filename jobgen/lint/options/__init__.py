@@ -8,7 +8,7 @@ the values that options take (option_values/), and the meaning of options.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -133,20 +133,28 @@ def read_versions(place: str, texts: Iterable[str]) -> Versions:
             raise problem(place, wrong, "usage", nearest_hint(name, TOOLS))
         releases = next(iter(_read(TOOLS[name][0]).values())).versions
         version = ".".join((version or releases[-1]).split(".")[:2])
-        if _is_newer(version, releases[-1]):
+        if _number(version) > _number(releases[-1]):
             version = releases[-1]
         if version not in releases:
             wrong = f"no {TOOLS[name][1]} {version!r:.20} is known"
-            raise problem(place, wrong, "usage", nearest_hint(version, releases))
+            raise problem(place, wrong, "usage", _nearest_hint(version, releases))
+        if name in versions:
+            raise problem(place, f"it names {name} twice", "usage", "give one version of it")
         versions[name] = version
     return tuple(versions.items())
 
 
-def _is_newer(version: str, other: str) -> bool:
-    """Whether a version such as 23.11 comes after another; a text that is none does not."""
-    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", version):
-        return False
-    return [*map(int, version.split("."))] > [*map(int, other.split("."))]
+def _number(version: str) -> int:
+    """A version such as 23.11 as a number that is larger for newer ones; 0 if it is none."""
+    found = re.fullmatch(r"(\d{1,6})(?:\.(\d{1,6}))?", version)
+    return int(found[1]) * 10**6 + int(found[2] or 0) if found else 0
+
+
+def _nearest_hint(version: str, releases: Sequence[str]) -> str:
+    if not (number := _number(version)):
+        return f"one of: {', '.join(releases)}"
+    nearest = min(releases, key=lambda release: abs(_number(release) - number))
+    return f"the oldest is {nearest}" if nearest == releases[0] else f"did you mean `{nearest}`?"
 
 
 @cache

@@ -84,6 +84,10 @@ def jg401_job_name(script: Script) -> Findings:
     elif name and len(name.value) > MOST_CHARACTERS:
         text = f"PBS refuses a name of more than {MOST_CHARACTERS} characters"
         yield finding_at(name, text, "use a shorter one")
+    for word in script.stray_words if name else ():
+        if name and word.line == name.line and word.scheduler == "pbs" and word.raw[0] != "#":
+            text = f"the name ends at the blank, and qsub refuses `{word.raw}`"
+            yield finding_at(word, text, "use letters, digits and - _ . +")
 
 
 _OLD_RESOURCES = ("ncpus", "nodes", "mpiprocs", "ompthreads")

@@ -32,6 +32,18 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
             yield finding_at(directive, text, "make it before you submit")
 
 
+_OF_THE_JOB = re.compile(r"%\d*[jJA]")  # the number of the job, in the name of a folder
+
+
+def jg224_output_folder_of_job(script: Script) -> Findings:
+    is_slurm = script.scheduler == "slurm"
+    for directive in map(script.directive, ("output", "error")) if is_slurm else ():
+        folder = directive.value.rpartition("/")[0] if directive else ""
+        if directive and (pattern := _OF_THE_JOB.search(folder)):
+            text = f"{folder} cannot exist before the job: it has the job's number, {pattern[0]}"
+            yield finding_at(directive, text, "use it in the name of the file, as in logs/%j.out")
+
+
 _SCRIPT_FILE = re.compile(r"\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})")
 _SEARCHES_RIGHT = re.compile(r"slurmd\b|SLURM_SUBMIT_DIR|PBS_O_WORKDIR|Command=|\b(sbatch|qsub)\b")
 _MAY_NOT_COUNT = re.compile(r":-|&& |\b(?:echo|printf|basename)\b")

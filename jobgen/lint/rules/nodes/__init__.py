@@ -13,8 +13,9 @@ from jobgen.lint.launchers import (
     starts_elsewhere,
     work_commands,
 )
+from jobgen.lint.reader.commands import SHELLS, starter_of
 from jobgen.lint.reader.directives import program_of
-from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules import Command, Finding, Findings, Script, finding_at
 
 _CURES = {
     "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
@@ -32,7 +33,8 @@ def jg101_first_node_only(script: Script) -> Findings:
     if nodes < 2 or script.functions or script.runs_itself or starts_others:
         return
     for launcher in found:
-        if (name := launcher.name) == "deepspeed" or launcher.starter:
+        is_elsewhere = launcher.starter and not _has_one_task(script, launcher.command)
+        if (name := launcher.name) == "deepspeed" or is_elsewhere:
             continue  # deepspeed itself starts ranks on the other nodes
         has_no_nodes = launcher.has_all_options and "config-file" not in launcher.options
         if launcher.is_multi_node and launcher.command.piped_into != "?":
@@ -43,6 +45,14 @@ def jg101_first_node_only(script: Script) -> Findings:
         else:
             continue
         yield finding_at(launcher.word, text, _CURES[script.scheduler].format(name))
+
+
+def _has_one_task(script: Script, command: Command) -> bool:
+    """Whether a command is the only task of an srun, on no node of its own and in no loop."""
+    outer = outer_command(script, command)
+    tasks = starter_option(outer.words, "-n", "--ntasks") if outer.name == "srun" else None
+    has_own_node = starter_option(outer.words, "-w", "--nodelist", "-r", "--relative")
+    return bool(tasks and tasks.text == "1") and not has_own_node and not outer.enclosing & _LOOPS
 
 
 _OWN_NODES = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
@@ -123,15 +133,30 @@ _CONTAINERS = ("singularity", "apptainer")
 
 def jg125_other_nodes_idle(script: Script) -> Findings:
     nodes = script.nodes or 1
-    if nodes < 2 or launchers(script) or starts_elsewhere(script):
+    step = _only_step(script)
+    if nodes < 2 or launchers(script) or (starts_elsewhere(script) and not step):
         return
     in_containers = [each for each in script.own_commands if each.name in _CONTAINERS]
     runs = [each for each in work_commands(script) if each.name.startswith("python")]
+    runs += [step] if step else []
     runs += [each for each in in_containers if each.arguments[:1] in (["run"], ["exec"])]
     code = re.sub(r"(?m)^\s*echo .*", "", script.code)
     if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(code):
         text = f"{runs[0].name} runs on the first of the {nodes} nodes only"
-        yield finding_at(runs[0], text, "start it with srun, or request one node")
+        start = "start more than one task" if step else "start it with srun"
+        yield finding_at(runs[0], text, f"{start}, or request one node")
+
+
+def _only_step(script: Script) -> Command | None:
+    """The srun of a script if it starts one Python, and if nothing else may use other nodes."""
+    steps = [each for each in script.commands if starter_of(each)]
+    others = [each for each in script.commands if each.depth or each.name in _SUBMITTERS]
+    is_one = len(steps) == 1 and not (others or script.functions or script.runs_itself)
+    is_python = is_one and any(word.text.endswith(".py") for word in steps[0].words)
+    return steps[0] if is_python and _has_one_task(script, steps[0]) else None
+
+
+_SUBMITTERS = frozenset(("sbatch", "qsub", "ray", *SHELLS))
 
 
 _LIST = r"\$\{?SLURM_(?:JOB_)?NODELIST"
@@ -208,3 +233,39 @@ def _shares(srun: Command) -> bool:
 
 def _holds_all(srun: Command) -> bool:
     return not _shares(srun) and not starter_option(srun.words, *_LEAVES_A_PART)
+
+
+_LOOP = re.compile(
+    rf"\bfor\s+\w+\s+in\s+(?P<list>\"?{_LIST}\}}?\"?|\"\$\(scontrol show hostnames?\b[^)]*\)\")"
+    r"\s*(?:;|$)"
+)
+
+
+def jg129_loop_over_list(script: Script) -> Findings:
+    if (
+        (script.nodes or 1) < 2
+        or script.is_other_language
+        or script.flow.sets("SLURM_JOB_NODELIST")
+    ):
+        return
+    for number, line in enumerate(script.lines, 1):
+        found = _LOOP.search(line) if number not in script.quoted_lines else None
+        if found and not line.lstrip().startswith("#"):
+            text = "the loop has one round: this list of nodes is one word"
+            cure = "use $(scontrol show hostnames $SLURM_JOB_NODELIST), without quotes around it"
+            yield Finding(number, found.start("list") + 1, text, cure, found["list"])
+
+
+# With these, accelerate starts the ranks in another way, or a file may have the address.
+_OTHER_START = re.compile("config-file|use-deepspeed|deepspeed|tpu|mpirun")
+
+
+def jg130_accelerate_without_address(script: Script) -> Findings:
+    for launcher in launchers(script):
+        is_given = not launcher.has_all_options or "master-addr" in launcher.options
+        is_other = any(map(_OTHER_START.match, launcher.options)) or "ACCELERATE_" in script.text
+        has_several = (launcher.number("nnodes") or 1) > 1
+        if launcher.name == "accelerate launch" and has_several and not is_given and not is_other:
+            text = "without --main_process_ip, each node looks for the others at a host `None`"
+            cure = "export HEAD=$(hostname) before it, and use --main_process_ip=$HEAD"
+            yield finding_at(launcher.options["nnodes"], text, cure)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from jobgen.lint.launchers import launchers
 from jobgen.lint.options import Option, Options, asked_for, known_options
+from jobgen.lint.reader.commands import base_name
 from jobgen.lint.reader.directives import command_options
 from jobgen.lint.rules import Directive, Edit, Findings, Script, Word, finding_at, replacement
 
@@ -53,8 +54,24 @@ def jg203_unknown_option(script: Script) -> Findings:
             yield finding_at(given.place, text, cure, edits)
 
 
+# Names of torch's launcher, and the version that brought each.
+_LAUNCHERS = {"torchrun": "1.10", "torch.distributed.run": "1.9"}
+
+
 def jg222_other_version(script: Script) -> Findings:
+    of_others: set[Word] = set()  # options of launchers that the version does not have at all
+    for launcher in launchers(script) if script.versions else ():
+        name, wanted = base_name(launcher.word.text), asked_for(launcher.name, script.versions)
+        for tool, options, _ in wanted if name in _LAUNCHERS else ():
+            version, since, place = tool.split()[-1], _LAUNCHERS[name], options.versions.index
+            if place(version) < place(since):
+                of_others.update(launcher.option_words)
+                module = "run" if place(version) >= place("1.9") else "launch"
+                text = f"{tool} has no {name}: it came in {since}"
+                yield finding_at(launcher.word, text, f"use python -m torch.distributed.{module}")
     for given in _given_options(script) if script.versions else ():
+        if given.place in of_others:
+            continue
         wanted = asked_for(given.command, script.versions)
         if not wanted or any(given.found_in(options) for _, _, options in wanted):
             continue

@@ -209,7 +209,8 @@ def jg113_same_node_rank(script: Script) -> Findings:
             continue
         if text := _same_rank(script, launcher):
             option = launcher.option_name("node-rank")
-            cure = f"use srun bash -c '{name} … {option}=$SLURM_NODEID …', or --rdzv-backend=c10d"
+            backend = launcher.option_name("rdzv-backend")
+            cure = f"use srun bash -c '{name} … {option}=$SLURM_NODEID …', or {backend}=c10d"
             if launcher.command.depth:
                 cure = f"add {option}=$SLURM_NODEID, in double quotes \\$SLURM_NODEID"
             yield finding_at(launcher.options.get("node-rank", launcher.word), text, cure)

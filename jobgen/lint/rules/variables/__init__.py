@@ -246,3 +246,20 @@ def jg509_network_disabled(script: Script) -> Findings:
         if assignment.name == "NCCL_IB_DISABLE" and assignment.value.text == "1":
             text = f"the {script.nodes} nodes use sockets, even if there is InfiniBand or RoCE"
             yield finding_at(assignment, text, "remove it, or say in a comment why it is there")
+
+
+# A value behind a blank; `export A= B` exports an empty A, and B.
+_BLANKS = re.compile(
+    r"(?:^|[;&|]|\b(?:then|else|do)\s)\s*export\s+(?P<name>[A-Za-z_]\w*)"
+    r"(?:\s+=|=\s+(?=[\d/.]))\s*(?P<value>[^\s;&|]*)"
+)
+
+
+def jg511_blanks_in_export(script: Script) -> Findings:
+    for number, line in enumerate(script.lines if not script.is_other_language else (), 1):
+        found = _BLANKS.search(line) if number not in script.quoted_lines else None
+        if found and not line.lstrip().startswith("#"):
+            name, value = found["name"], found["value"]
+            text = f"{name} gets no value: in bash, no blanks are around ="
+            cure = f"write export {name}={value}"
+            yield Finding(number, found.start("name") + 1, text, cure, name)
