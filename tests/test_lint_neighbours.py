@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 pytest.importorskip("tree_sitter_bash")
@@ -33,8 +35,13 @@ PAIRS = {
         f"{ONE}if srun python t.py; then echo good; fi",
         f"{ONE}if srun python t.py; then echo good; else exit 3; fi",
     ),
-    "or true": (
-        "JG305", f"{ONE}set -e\nsrun python t.py || true", f"{ONE}srun python t.py && date"
+    "or true, on purpose": (
+        "JG305",
+        f"{ONE}set -e\nsrun python t.py || echo failed\ndate",
+        f"{ONE}set -e\nsrun python t.py || true\ndate",
+    ),
+    "or nothing, on purpose": (
+        "JG305", f"{ONE}srun python t.py && date\nrm a", f"{ONE}srun python t.py || \\\n  :\ndate"
     ),
     "or a message": (
         "JG305", f"{ONE}srun python t.py || echo failed", f"{ONE}srun python t.py || exit 1\ndate"
@@ -72,6 +79,11 @@ PAIRS = {
         "JG305",
         f"{ONE}srun ./serve &\np=$!\n{RUN}kill $p\nwait $p",
         f"{ONE}srun ./serve &\np=$!\n{RUN}",
+    ),
+    "a condition, although there is set -e": (
+        "JG305",
+        f"{ONE}set -e\nif ! srun python t.py; then echo failed; fi",
+        f"{ONE}set -e\nif ! srun python t.py; then echo failed; exit 1; fi",
     ),
     "a wait for one process, and more": (
         "JG305", f"{ONE}srun ./a --now &\nwait $!\ndate", f"{ONE}srun ./a --now &\ndate\nwait $!"
@@ -266,3 +278,21 @@ def test_fault_is_found_and_its_neighbour_is_not(name: str) -> None:
     for text, expected in ((wrong, {code}), (right, set())):
         found = problems_in(f"#!/bin/bash\n{text}\n", "job.sh", Settings())
         assert {each.code for each in found} & {code} == expected, text
+
+
+def test_set_e_is_no_cure_for_a_run_that_a_condition_tests() -> None:
+    text = f"#!/bin/bash\n{ONE}set -e\nif ! srun python t.py; then echo failed; fi\n"
+    cures = [each.hint for each in problems_in(text, "job.sh", Settings()) if each.code == "JG305"]
+    assert cures == ["keep $? and exit with it after line 4"]
+
+
+@pytest.mark.parametrize("line", ["python {}.py | tee x", "srun bash -c 'torchrun {}.py; date'"])
+def test_eight_times_as_many_runs_take_no_64_times_as_long(line: str) -> None:
+    def seconds(count: int) -> float:
+        lines = "\n".join(line.format(number) for number in range(count))
+        start = time.process_time()
+        problems_in(f"#!/bin/bash\n{ONE}{lines}\n", "job.sh", Settings())
+        return time.process_time() - start
+
+    seconds(10)  # the first call imports modules
+    assert seconds(800) < 24 * max(seconds(100), 0.05)

@@ -262,15 +262,18 @@ class Script:
 
     def has_set(self, option: str, before: Command) -> bool:
         """Whether a command comes after `set -o OPTION` or, for errexit, `set -e`."""
-        lines = [
-            command.text
-            for command in self.own_commands
-            if command.name == "set" and command.offset < before.offset
-        ]
-        if self.lines[0].startswith("#!"):
-            lines.append("set " + " ".join(self.lines[0].split()[1:]))
         pattern = " -[a-zA-Z]*e|errexit" if option == "errexit" else option
-        return any(re.search(pattern, line) for line in lines)
+        return any(
+            offset < before.offset and re.search(pattern, text)
+            for offset, text in self._set_options
+        )
+
+    @cached_property
+    def _set_options(self) -> list[tuple[int, str]]:
+        """The options that the first line and `set` give the shell, each with its place."""
+        sets = [each for each in self.own_commands if each.name == "set"]
+        first = self.lines[0].split()[1:] if self.lines[0].startswith("#!") else []
+        return [(-1, " ".join(("set", *first))), *((each.offset, each.text) for each in sets)]
 
     @cached_property
     def runs_itself(self) -> bool:
