@@ -201,6 +201,16 @@ PAIRS = {
     "small letters for a variable of the shell": (
         "JG505", f"{ONE}export A=${{pwd}}/x\n{RUN}", f"{ONE}pwd=/x\nexport A=${{pwd}}/x\n{RUN}"
     ),
+    "small letters, and a file that may set them": (
+        "JG505",
+        f"{ONE}. env/bin/activate\nLOG=x\nsrun python t.py $log",
+        f"{ONE}source cfg.sh\nLOG=x\nsrun python t.py $log",
+    ),
+    "small letters, and a value from outside": (
+        "JG505",
+        f"{ONE}#SBATCH --time=9\nLOG=x\nsrun python t.py $log",
+        f"{ONE}#SBATCH --export=ALL,log\nLOG=x\nsrun python t.py $log",
+    ),
     "a path of two variables": (
         "JG505",
         f"{ONE}srun python t.py --out $out\nout=$A/$B/c",
@@ -237,6 +247,12 @@ PAIRS = {
         f"{TWO}a=$(echo $SLURM_NODELIST | tr -d '[' | cut -d- -f1)\n"
         "srun torchrun --nnodes=2 --rdzv-endpoint=$a:29500 t.py",
     ),
+    "a list, where one is wanted": (
+        "JG128",
+        f"{TWO}export head_node_ip=$SLURM_NODELIST\n{RUN}",
+        f"{TWO}HEAD_NODES=$SLURM_NODELIST\nmaintenance=$SLURM_NODELIST\n"
+        f"export MAIN_LIST=$SLURM_NODELIST\nmaster_nodes=$SLURM_NODELIST\n{RUN}",
+    ),
     "a list as an address": (
         "JG128",
         f"{TWO}export MASTER_ADDR=$SLURM_NODELIST\n{RUN}",
@@ -258,16 +274,21 @@ PAIRS = {
         f"{ONE}DATA=/path/to/data\nsrun python t.py $DATA",
         f"{ONE}echo 'usage: /path/to/data'\nsrun python t.py [a-c]*/path/tools",
     ),
+    "a path of an example within another": (
+        "JG208",
+        f"{ONE}srun python t.py --data=/path/to/x",
+        f"{ONE}srun python t.py --data /data/path/to/x --to $HOME/path/to/y",
+    ),
+    "a folder in brackets, and a pattern": (
+        "JG208",
+        f"{ONE}srun python t.py --data=[data-dir]",
+        f"{ONE}find . -name '[data-dir]'\nsrun python t.py a[data-dir] [data-dir]*",
+    ),
     "a folder of an example": (
         "JG208", f"{ONE}srun python t.py '[data-dir]/a'", f"{ONE}srun python t.py '[a-d]ir/a'"
     ),
     "a project of an example": (
         "JG208", f"#SBATCH -N 1 -A project_xxxx\n{RUN}", f"#SBATCH -N 1 -A project_xx7\n{RUN}"
-    ),
-    "a key of a service": (
-        "JG609",
-        f"{ONE}export COMET_API_KEY=a1b2c3d4e5f6g7h8i9j0k1l2\n{RUN}",
-        f"{ONE}export COMET_API_KEY=$(cat key_a1b2c3d4e5f6g7h8i9j0)\n{RUN}",
     ),
 }  # fmt: skip
 

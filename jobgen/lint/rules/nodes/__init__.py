@@ -164,7 +164,9 @@ _SHORT_LIST = re.compile(
     rf"(?:{_LIST}(?:%%?,\*)?\}}?|\$\(echo \"?{_LIST}\}}?\"? \| ?(?:cut -d|head|awk -F)[^|]*\))"
     r"(?::\d+)?"
 )
-_ADDRESS = re.compile(r"(?i)(?:master|head|main|rdzv)_?(?:addr|address|node|host|ip)?\w*")
+_ADDRESS = re.compile(
+    r"(?i)(?:master|head|main|rdzv)(?:_?(?:process|node|host|addr|address|name|ip|endpoint))*"
+)
 
 
 def jg128_list_of_nodes(script: Script) -> Findings:
@@ -216,11 +218,11 @@ def jg127_step_waits_for_other(script: Script) -> Findings:
     if "OVERLAP" in script.text or "SLURM_EXACT" in script.text or script.scheduler != "slurm":
         return
     sruns = [each for each in script.own_commands if each.name == "srun"]
+    waits = [each for each in script.commands if each.name == "wait"]
     for first, second in pairwise(sruns):
         kinds = {"background", "pipeline"}
         is_pair = first.enclosing == {"background"} and not second.enclosing - kinds
-        between = [each for each in script.commands if first.offset < each.offset < second.offset]
-        has_wait = any(each.name == "wait" for each in between)
+        has_wait = any(first.offset < each.offset < second.offset for each in waits)
         if is_pair and not has_wait and _holds_all(first) and not _shares(second):
             text = f"this waits until the srun of line {first.line} ends, which holds the whole job"
             cure = "give both --overlap, or to each a part: --exact with -N, -n, -c and --gpus"

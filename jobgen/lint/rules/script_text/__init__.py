@@ -70,7 +70,7 @@ def jg208_placeholder(script: Script) -> Findings:
         if "<" not in line or number in script.quoted_lines:
             continue
         if re.match("#(SBATCH|PBS) ", line):
-            found = re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0])
+            found = re.finditer("(?<!<)<+[^<>@]+>+", re.split(r"\s#", line)[0])
         elif script.is_other_language or (error and error[0] == number):  # JG001 reports it
             continue
         else:
@@ -88,9 +88,13 @@ _PLACEHOLDER_NAME = re.compile(
 )
 
 
+# At the beginning of a path, or of a value: elsewhere, a folder may have such a name.
 _NO_PATH = re.compile(
-    r"(?i:/path[/_-]to(?![a-z]))[\w./-]*|\[[a-z]+([-_][a-z]+)*[-_](dir|path|name|file|folder)\]"
+    r"(?i:(?<![\w./}*?\]])/path[/_-]to(?![a-z]))[\w./-]*"
+    r"|(?<![^=])\[[a-z]+(?:[-_][a-z]+)*[-_](?:dir|path|name|file|folder)\](?=/|$)"
 )
+# Their words may be patterns.
+_TAKE_PATTERNS = ("[", "test", "[[", "find", "tr", "rename")
 
 
 def _paths_to_replace(script: Script) -> Findings:
@@ -106,7 +110,7 @@ def _paths_to_replace(script: Script) -> Findings:
 
 
 def _is_used(command: Command) -> bool:
-    return not _MESSAGE.fullmatch(command.name) and command.name not in ("[", "test", "[[")
+    return not _MESSAGE.fullmatch(command.name) and command.name not in _TAKE_PATTERNS
 
 
 def _names_to_replace(script: Script) -> Findings:
@@ -261,8 +265,6 @@ _TOKENS = {
     "Weights & Biases": r"(?:WANDB_API_KEY=|wandb login )['\"]?[0-9a-f]{40}\b",
     "OpenAI": r"(?<![\w/-])sk-(?:[A-Za-z0-9]{40,}|proj-[\w-]{40,})",
     "AWS": r"\bAKIA[A-Z0-9]{16}\b",
-    "a service": r"_(?:API_KEY|TOKEN|SECRET|PASSWORD)=(?<!WANDB_API_KEY=)(['\"]?)"
-    r"(?!hf_|gh[oprsu]_|sk-)(?=(?:[A-Za-z_-]*\d){4})(?=\w*[A-Za-z])[\w-]{20,}\1(?!\S)",
 }
 
 

@@ -59,6 +59,12 @@ def _used_names(script: Script) -> set[str]:
 
 
 def jg504_expanded_too_early(script: Script) -> Findings:
+    yield from _expanded_before_set(script)
+    yield from _expanded_before_awk(script)
+
+
+def _expanded_before_set(script: Script) -> Findings:
+    """Findings on NAME=value command $NAME."""
     for command in script.commands if not script.parse_error else ():
         used = {name for word in command.words for name in word.variables}
         for assignment in command.assignments:
@@ -71,6 +77,9 @@ def jg504_expanded_too_early(script: Script) -> Findings:
                 text = f"${name} is expanded before it is set for this command"
                 yield finding_at(assignment, text, f"export {name}={value} on a line before")
 
+
+def _expanded_before_awk(script: Script) -> Findings:
+    """Findings on a field in double quotes for another shell: ssh HOST "awk '{print $4}'"."""
     for command in script.commands if "awk" in script.text else ():
         field = re.search(rf"{OUTER}(\d)\b", command.text) if "awk" in command.name else None
         if field:
@@ -81,15 +90,24 @@ def jg504_expanded_too_early(script: Script) -> Findings:
 _COMPARES_NUMBERS = re.compile(r"\s-(eq|ne|lt|le|gt|ge)\s")
 
 
-def jg505_set_only_in_comment(script: Script) -> Findings:
+def jg505_no_value(script: Script) -> Findings:
+    if script.active_directives and not _may_be_given(script):
+        yield from _written_in_other_case(script)
+        yield from _set_later_or_in_comment(script)
+
+
+def _written_in_other_case(script: Script) -> Findings:
+    """Findings on $scale, if only SCALE is set."""
     seen = {name for each in script.comments for name in re.findall(r"\w+", each.text)}
-    for use in script.variable_uses if script.active_directives else ():
+    for use in script.variable_uses:
         if use.name not in seen and (other := _other_case(script, use)):
             seen.add(use.name)
             text = f"${use.name} has no value: the variable that is set is ${other}"
             yield Finding(use.line, use.column, text, f"write ${other}", f"${use.name}")
-    if not script.active_directives or _may_be_given(script):
-        return
+
+
+def _set_later_or_in_comment(script: Script) -> Findings:
+    """Findings on variables that are set below their use only, or only in a comment."""
     for use in _uses_of_unset(script):
         name = use.name
         if later := _set_later(script, use):
@@ -150,8 +168,10 @@ def _only_comment(script: Script, name: str) -> Word | None:
 
 def _may_be_given(script: Script) -> bool:
     """Whether a sourced file, or the person who submits the job, may set variables."""
-    if any(command.name in ("source", ".", "eval") for command in script.commands):
-        return True
+    for command in script.commands:
+        is_activate = base_name(command.arguments[0] if command.arguments else "") == "activate"
+        if command.name in ("source", ".", "eval") and not is_activate:
+            return True  # `source env/bin/activate` sets no variable of the script
     given = any(each.option in ("v", "V", "export") for each in script.active_directives)
     return given or any(re.search(r"sbatch|qsub|--export", each.text) for each in script.comments)
 
