@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("tree_sitter_bash")
 
+from jobgen.bounds import LINT_BYTES
 from jobgen.lint.documents import scripts_in
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script
@@ -270,6 +271,7 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             "JG609",
             "#!/bin/bash\n",
             "export HF_TOKEN=hf_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx WANDB_API_KEY=$KEY\n"
+            "export RUN_TOKEN=experiment-2025-11-02-a100-run\n"
             "cd /data/run-sk-proj-with-a-long-name-of-many-words-and-a-number-0123456789\n",
             "export WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567\n",
         ),
@@ -544,6 +546,8 @@ def test_document_may_have_placeholders_and_alternatives(lines: str) -> None:
 
 def test_makefile_or_template_that_is_named_gets_a_note(tmp_path: Path) -> None:
     (tmp_path / "fill.sh").write_text("#!/bin/bash\nsed s/'<name>'/$1/ head.sh > job.sh\n")
+    too_large = "sed s/'<name>'/$1/ other.sh > job.sh\n".ljust(LINT_BYTES + 1, "#")
+    (tmp_path / "large.sh").write_text(too_large)
     header = "#SBATCH --account=<name>\nsrun ./a\n"
     for name, text, is_noted in (
         ("Makefile", "all:\n\t@echo $(A\n", True),

@@ -153,10 +153,18 @@ def _is_filled_by_sed(path: Path) -> bool:
     """Whether a script beside a file gives the file to sed."""
     try:
         beside = [each for each in path.parent.iterdir() if each.suffix.lower() in SUFFIXES]
-        texts = [each.read_bytes() for each in beside if each.is_file() and each != path]
+        return any(each != path and _has_sed(each, os.fsencode(path.name)) for each in beside)
     except OSError:
         return False
-    return any(re.search(rb"\bsed\b", text) and path.name.encode() in text for text in texts)
+
+
+def _has_sed(file: Path, name: bytes) -> bool:
+    """Whether a script, unless it is too large, has sed and the name of a file in its text."""
+    state = file.stat()
+    if not stat.S_ISREG(state.st_mode) or state.st_size > LINT_BYTES:
+        return False
+    text = file.read_bytes()
+    return name in text and bool(re.search(rb"\bsed\b", text))
 
 
 def unreadable(path: str, text: str, hint: str = "") -> JobgenError:
