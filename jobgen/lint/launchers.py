@@ -29,6 +29,8 @@ _MODULES = {
 _ANY_LAUNCHER = re.compile("torchrun|torch.distributed|accelerate|deepspeed")
 # An address that means the node itself on every node; a port may follow.
 LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
+# Options whose value has the address of the first node.
+ENDPOINTS = ("rdzv-endpoint", "master-addr")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _PORT = re.compile(r"^\d{4,5}$|:\d{4,5}$")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from jobgen.lint.launchers import (
+    ENDPOINTS,
     STEP_COUNTS,
     Launcher,
     launchers,
@@ -174,7 +175,7 @@ def jg128_list_of_nodes(script: Script) -> Findings:
     words = [
         each.options[name]
         for each in launchers(script)
-        for name in ("rdzv-endpoint", "master-addr")
+        for name in ENDPOINTS
         if name in each.options
     ]
     words += [each.value for each in script.assignments if _ADDRESS.fullmatch(each.name)]
