@@ -141,4 +141,6 @@ def test_a_rank_that_waits_in_the_collective_before_is_behind(
 ) -> None:
     """Without its group in the line, a number far off may be that of another group."""
     text = "".join(watchdog(rank, number) for rank, number in enumerate(numbers))
-    assert verdict_on(text).rank == rank
+    verdict = verdict_on(text)
+    assert verdict.rank == rank
+    assert ("it was behind, in ALLREDUCE 7, others in ALLREDUCE 8" in verdict.says) == bool(rank)

@@ -124,8 +124,7 @@ def _first_attempt(events: list[Event]) -> list[Event]:
 
 def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) -> Verdict:
     own = rest[order[0]]
-    main = first(own)
-    main = _surest_of_message(main, own)
+    main = _surest_of_message(first(own), own)
     if main.reporter:  # a dump or a stack that names the rank tells more than ranks that waited
         direct = [e for e in own if not e.reporter and (e.node or e.rank is not None)]
         main = first(direct or own)
@@ -139,14 +138,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     groups: dict[str, str] = {}
     for event in own:
         groups.update((name, value) for name, value in event.groups.items() if not groups.get(name))
-    says = ""
-    if main.reporter and not cut_off:  # a rank reports what others did
-        says = found.title[:1].lower() + found.title[1:]
-        says += ": the others waited for it" * (place.rank is not None)
-        if main.node and main.peer and place == Place():  # either end may be at fault
-            says += f"; {places.name_of(main.node, main.rank)} says: {main.says}"
-        elif place == Place():
-            says += f": {main.says}"
+    says = _reported(main, own, place) if main.reporter and not cut_off else ""
     return _made(place, _evidence(main, own), events, says)._replace(
         code=found.code,
         certainty=_certainty(main, rest, order),
@@ -155,6 +147,23 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         send=main.send or found.send,
         misleads=filled(found.misleads, groups) if _can_mislead(found.misleads, events) else "",
     )
+
+
+def _reported(main: Event, own: list[Event], place: Place) -> str:
+    """What failed, where ranks only report what others did."""
+    title = classes()[main.code].title
+    title = title[:1].lower() + title[1:]
+    if main.node and main.peer and place == Place():  # either end may be at fault
+        return f"{title}; {places.name_of(main.node, main.rank)} says: {main.says}"
+    if place.rank is None:
+        return f"{title}: {main.says}" if place == Place() else title
+    calls = {event.rank: event.groups for event in reversed(own) if event.groups.get("sequence")}
+    behind = calls.pop(place.rank, None)
+    other = next((each for each in calls.values() if each != behind), None)
+    if not behind or not other or int(behind["sequence"]) >= int(other["sequence"]):
+        return f"{title}: the others waited for it"
+    both = (f"{each.get('operation', '')} {each['sequence']}".strip() for each in (behind, other))
+    return f"{title}: it was behind, in {', others in '.join(both)}"
 
 
 def _surest_of_message(main: Event, own: list[Event]) -> Event:
