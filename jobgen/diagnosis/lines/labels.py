@@ -45,7 +45,8 @@ _PREFIXES = (
     rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})"
     r"\b\]?:? ?",
     _STAMP,
-    rf"(?P<node>{_NUMBERED}):? (?:[\w.-]+ )?(?=\[rank\d+\]: )",  # of what gathers lines
+    rf"(?P<node>{_NUMBERED}):?(?: +[\w.|-]+)? +(?=\[rank\d+\]: )",  # of what gathers lines
+    r"[^\[\]\"'`#]{1,60}?\s(?=\[rank\d+\]: )",
     rf"(?P<node>{_NUMBERED}): (?=RuntimeError: Unexpected error from cudaGetDeviceCount)",
 )
 _TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label

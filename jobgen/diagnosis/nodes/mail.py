@@ -29,14 +29,15 @@ _NUMBER = re.compile(
 )
 _WORD = re.compile(r"[a-z][\w-]*")
 _ESCAPE_OR_SOURCE = re.compile(r"\\[a-zA-Z]|https?://\S+")
-# What kernels, NCCL and Slurm write around the words of a class.
+# What kernels, NCCL and Slurm write around the words of a class, and the names of days.
 _USUAL = """
-a an and any at be by cancelled code commands connection critical cuda details detected did due
-during end error exception execution exit exitcode exited failed failure fatal for from gpu group
-has have ib in info is it its job kernel killed len log memory name nccl net net/ib no node
-nodelist not nvrm of on opcode or pci pid process rank ranks runtimeerror see slurmctld slurmd
-slurmstepd srun start state status step stepid task tasks terminated that the this thread time
-timelimit to unreachable was warn warning watchdog with xid
+a an and any apr at aug be by cancelled code commands connection critical cuda dec details detected
+did due during end error exception execution exit exitcode exited failed failure fatal feb for fri
+from gpu group has have ib in info input/output is it its jan job jul jun kernel killed len log mar
+may memory mon name nccl net net/ib no node nodelist not nov nvrm oct of on opcode or pci pid
+process rank ranks runtimeerror sat see sep slurmctld slurmd slurmstepd srun start state status
+step stepid sun task tasks terminated that the this thread thu time timelimit to tue unreachable
+warn warning was watchdog wed with xid
 """
 
 
