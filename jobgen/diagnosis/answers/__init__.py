@@ -1,7 +1,8 @@
 """Reads what a person saved of a command's answer: sacct, scontrol, qstat -f, NCCL's RAS.
 
 scheduler.py makes of such a file the facts that `jobgen why JOBID` gets from the commands
-themselves; nccl_ras.py finds the rank that NCCL's answer names. Not here: what a fact means
+themselves; nccl_ras.py finds the rank that NCCL's answer names;
+other_jobs.py leaves out the answers on another job. Not here: what a fact means
 (classes/), and py-spy's stacks (stacks.py), which are read like those in a log.
 """
 
