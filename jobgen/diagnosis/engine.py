@@ -1,17 +1,19 @@
 """Finds what failed first in a job: reads the job's files, and judges the events in them."""
 
 from collections.abc import Callable, Iterable
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, NoReturn
 
 from jobgen.bounds import ANSWER_BYTES
 from jobgen.diagnosis.answers import FACTS, KERNEL, RAS
 from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.judging.case import Case
+from jobgen.diagnosis.judging.places import MOST_NAMED
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.reader import LineReader
 from jobgen.diagnosis.stacks import stalled_ranks
+from jobgen.errors import problem
 
 DUMP = "dump"  # of torch's flight recorder
 
@@ -45,14 +47,16 @@ def verdict_on(case: Case) -> Verdict:
 
 def _judged(case: Case) -> Verdict:
     stalled = stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
-    if not case.answers:
-        case.events += stalled
-        return judge(case)
-    from jobgen.diagnosis.answers.nccl_ras import CURE, NO_ANSWER, with_answers  # seldom needed
+    if case.answers:
+        from jobgen.diagnosis.answers.nccl_ras import CURE, NO_ANSWER, with_answers  # seldom needed
 
-    case.events += with_answers(stalled, case)
+        case.events += with_answers(stalled, case)
+        verdict = judge(case)
+        return verdict._replace(cure=CURE) if verdict.says == NO_ANSWER else verdict
+    case.events += stalled
     verdict = judge(case)
-    return verdict._replace(cure=CURE) if verdict.says == NO_ANSWER else verdict
+    is_read = verdict.says or verdict.evidence or len(case.no_logs) < len(case.lines)
+    return verdict if is_read else verdict._replace(says=", ".join(case.no_logs[:MOST_NAMED]))
 
 
 def collect(sources: Iterable[Source]) -> Case:
@@ -65,7 +69,10 @@ def collect(sources: Iterable[Source]) -> Case:
             case.lines[source.name] = 0
             continue
         with source.stream:
-            _read(source, case)
+            try:
+                _read(source, case)
+            except OSError as error:
+                refuse(error, source.name)
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have dumps
 
@@ -97,7 +104,14 @@ def add_file(case: Case, file: File) -> None:
     """Add what was read of a file to the events and facts of its job."""
     case.events += file.events
     case.lines[file.name] = file.count
+    case.no_logs += [f"{file.name} {file.lacks}"] * bool(file.lacks)
     case.stacks += file.stacks.stacks
     if file.ends_well and file.name in case.facts:
         case.ended_well.add(file.name)
     case.stacks_are_ordered |= file.stacks.are_ordered
+
+
+def refuse(error: OSError, path: str = "") -> NoReturn:
+    """Raise the JobgenError for a file or a folder that cannot be read."""
+    text = f"cannot be read: {error.strerror}"
+    raise problem(path or str(error.filename), text, "unreadable") from None

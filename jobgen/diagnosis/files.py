@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 
 from jobgen.diagnosis.answers import FACTS, answer_of
 from jobgen.diagnosis.classes import codes
-from jobgen.diagnosis.engine import DUMP, Source
+from jobgen.diagnosis.engine import DUMP, Source, refuse
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem, report
 from jobgen.paths import to_path, walk
@@ -76,8 +76,8 @@ def _file(path: str, below: str = "") -> Source:
     Of a file that was found in the folder `below`, no link is followed.
     """
     stream = _opened(path, follows_links=not below)
+    start = _start_of(stream, path)
     label = path_label(os.path.relpath(path, below) if below else path)
-    start = stream.peek(PEEKED) if isinstance(stream, BufferedReader) else b""
     if is_dump(start):
         stream.close()
         return Source(path, BytesIO(), kind=DUMP)
@@ -192,10 +192,15 @@ def _opened(path: str, *, follows_links: bool) -> BinaryIO:
         refuse(error, path)
 
 
-def refuse(error: OSError, path: str = "") -> NoReturn:
-    """Raise the JobgenError for a file or a folder that cannot be read."""
-    text = f"cannot be read: {error.strerror}"
-    raise problem(path or str(error.filename), text, "unreadable") from None
+def _start_of(stream: BinaryIO, path: str) -> bytes:
+    """The first bytes of a file, which is no device such as /dev/zero, but may be a terminal."""
+    mode = os.fstat(stream.fileno()).st_mode
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not stream.isatty()):
+        raise problem(path, "a device is no log", "unreadable", "name a file, or - for stdin")
+    try:
+        return stream.peek(PEEKED) if isinstance(stream, BufferedReader) else b""
+    except OSError as error:
+        refuse(error, path)
 
 
 def text_source(name: str, lines: Sequence[str]) -> Source:

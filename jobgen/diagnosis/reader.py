@@ -16,6 +16,7 @@ LONGEST_SHAPE = 2000
 SHAPES = 20_000  # how many shapes of lines that do not matter are remembered
 _LOWER = bytes(range(256)).lower()
 _FEW = 64  # skipped lines, of which even the last is skipped
+BYTES_PER_ZERO = 1000  # a log has fewer zeros: those that torn writes leave
 _LABEL = 120  # bytes at a line's beginning, in which its node and rank are
 _NUMBERS = re.compile(rb"[Rr]ank ?\d+|^[A-Za-z][\w-]*\d")
 GRAM = 4  # letters that each fixed text has at least
@@ -54,6 +55,7 @@ class LineReader:
         self._begun = b""  # the beginning of a line whose end was not read yet
         self._last_line = b""  # of the block before
         self._skipped: set[object] = set()  # lines whose like were read often enough
+        self._zeros = self._bytes = 0
         self._current: object = None
         self._number = 0
 
@@ -92,10 +94,19 @@ class LineReader:
         """The first lines of the stream, before any is read."""
         return self._shown(self._first[:SAMPLE]).split(b"\n")
 
+    @property
+    def lacks(self) -> str:
+        """What the stream lacks to be a log; "" if nothing."""
+        if not (self.count or self._begun):
+            return "is empty"
+        return "is no text" if self._zeros * BYTES_PER_ZERO > self._bytes else ""
+
     def _lines(self, block: bytes) -> Iterator[tuple[int, bytes]]:
         """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
+        self._zeros += block.count(b"\0")
+        self._bytes += len(block)
         last, self._last_line = self._last_line, block.rpartition(b"\n")[2]
         shapes = shape_of(block).split(b"\n")
         hits = self._hits(shapes)

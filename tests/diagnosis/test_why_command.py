@@ -316,3 +316,27 @@ def test_logs_of_perhaps_several_jobs_are_read_with_a_note(tmp_path: Path) -> No
     text = "a: logs of 2 different names were read as those of one job; if they are of several, "
     assert text in jobgen("why", str(tmp_path / "a")).stderr.decode()
     assert jobgen("why", str(tmp_path / "b")).stderr == b""
+
+
+def test_a_file_that_is_no_log_is_called_so(tmp_path: Path) -> None:
+    empty, data = tmp_path / "empty.log", tmp_path / "data.bin"
+    empty.touch()
+    data.write_bytes(b"\0\1\2")
+    result = jobgen("why", str(empty), str(data))
+    assert result.stdout.decode() == f"{NOTHING}: {empty} is empty, {data} is no text\n"
+    log = tmp_path / "a.log"
+    log.write_text("step 1\n")
+    assert jobgen("why", str(empty), str(log)).stdout.decode() == f"{NOTHING}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/dev/zero", "a device is no log"),
+        ("/proc/self/mem", "cannot be read: Input/output error"),
+    ],
+)
+def test_a_file_without_an_end_or_a_beginning_is_refused_by_its_name(path: str, text: str) -> None:
+    result = jobgen("why", path)
+    assert result.stderr.decode().startswith(f"jobgen: {path}: {text}")
+    assert result.returncode == 2

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from jobgen.diagnosis.chain_job import in_chain
 from jobgen.diagnosis.classes import codes_with
-from jobgen.diagnosis.engine import Source, collect
+from jobgen.diagnosis.engine import Source, collect, refuse
 from jobgen.diagnosis.events import Event, Role, Verdict
-from jobgen.diagnosis.files import refuse
 from jobgen.diagnosis.job_folder.endings import Evidence, assigned, node_events, quiet_ranks
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
 from jobgen.diagnosis.job_folder.layout import JobFolder, read_layout

@@ -81,6 +81,11 @@ class File:
         return self._after.found.ended_well
 
     @property
+    def lacks(self) -> str:
+        """What the file lacks to be a log, as `is empty`; "" if nothing."""
+        return self._reader.lacks
+
+    @property
     def count(self) -> int:
         """How many lines were read."""
         return self._reader.count

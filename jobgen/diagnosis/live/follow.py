@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from jobgen.diagnosis.classes import codes
-from jobgen.diagnosis.engine import add_file, verdict_on
+from jobgen.diagnosis.engine import add_file, refuse, verdict_on
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import LOG, as_word, is_job_folder, natural, path_label, refuse, sources
 from jobgen.diagnosis.job_files import find_job_folder, is_job_id, queue_of

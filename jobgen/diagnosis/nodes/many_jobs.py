@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jobgen.diagnosis.classes import classes, codes_with
-from jobgen.diagnosis.engine import diagnose
+from jobgen.diagnosis.engine import diagnose, refuse
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import as_word, found_files, is_job_folder, is_plain, natural, refuse
+from jobgen.diagnosis.files import as_word, found_files, is_job_folder, is_plain, natural
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import NOTHING, as_json, as_line
 from jobgen.errors import JobgenError, printable
