@@ -424,3 +424,20 @@ def test_a_crash_is_shown_where_the_program_was() -> None:
     end = "srun: error: gx02: task 5: Segmentation fault (core dumped)\n"
     late = CRASH.partition("gx02 rank 5:\n")[0] + "step\n" * 300 + '  File "a", line 3 in f\n' + end
     assert diagnose_text(late).evidence[0].where == ""
+
+
+def test_a_line_in_another_language_is_shown_as_it_is() -> None:
+    line = "/var/spool/slurmd/job88123/slurm_script: Zeile 14: torchrun: Kommando nicht gefunden."
+    verdict = diagnose_text(f"{line}\n")
+    assert verdict.code == "batch-script"
+    assert verdict.evidence[0].text == line
+
+
+def test_the_exception_of_a_missing_file_is_as_sure_as_another() -> None:
+    def certainty(error: str) -> str:
+        log = traceback("[rank0]: ", error) + traceback("[rank1]: ", error)
+        return diagnose_text(log).certainty
+
+    missing = "FileNotFoundError: [Errno 2] No such file or directory: 'config.yaml'"
+    assert certainty(missing) == certainty("ValueError: no config.yaml") == "sure"
+    assert diagnose_text(f"{missing}\n{HEALTHY}").code is None

@@ -117,8 +117,8 @@ class File:
             )
 
     def _take(self, number: int, line: str) -> None:
-        label, text = self.labeller.split(line)
-        text = in_english(text) if is_foreign(text) else text
+        label, written = self.labeller.split(line)
+        text = in_english(written) if is_foreign(written) else written
         if "restart" in text and (found := re.search(_RESTART, text)):
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
             self._reader.skip_nothing()
@@ -149,7 +149,7 @@ class File:
         if any(map(_counts, events)):
             self._end_segment(events, ended.begin if ended else 0)
         if events:
-            place = {"file": self.name, "line": number, "text": text[:MOST_TEXT]}
+            place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
             self._add_all(events, place, label, line_time(line))
 
     def _note_announcement(self, number: int, process: object) -> None:

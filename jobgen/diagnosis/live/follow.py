@@ -11,7 +11,7 @@ from contextlib import suppress
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import add_file, refuse, verdict_on
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import LOG, as_word, is_job_folder, natural, path_label, refuse, sources
+from jobgen.diagnosis.files import LOG, as_word, is_job_folder, natural, path_label, sources
 from jobgen.diagnosis.job_files import find_job_folder, is_job_id, queue_of
 from jobgen.diagnosis.job_folder.layout import changed, read_plain
 from jobgen.diagnosis.job_folder.silence import rank_files
