@@ -70,6 +70,18 @@ def found_files(paths: Iterable[str]) -> Iterator[Source]:
     return (_file(path, os.path.dirname(path)) for path in paths)
 
 
+def only_job_folder(word: str) -> str:
+    """The folder of the only job in a folder such as jobgen-logs; "" if there are others, or logs.
+
+    Not here: a folder with the output of several jobs (nodes/many_jobs).
+    """
+    path = to_path(word)
+    names = os.listdir(path) if os.path.isdir(path) and os.access(path, os.R_OK) else []
+    found = [each for name in names if is_job_folder(each := as_word(os.path.join(path, name)))]
+    has_logs = any(re.search(LOG, name) for name in names)
+    return found[0] if len(found) == 1 and not has_logs else ""
+
+
 def _file(path: str, below: str = "") -> Source:
     """A log or, whatever its name is, a dump or a saved answer.
 

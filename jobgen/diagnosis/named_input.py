@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import SCHEDULER, Verdict
-from jobgen.diagnosis.files import is_job_folder, sources, text_source
+from jobgen.diagnosis.files import is_job_folder, only_job_folder, sources, text_source
 from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path
 
@@ -75,7 +75,8 @@ def _parts(word: str) -> _Parts:
     if is_job_folder(word):
         return _Parts(word)
     if os.path.lexists(to_path(word)):
-        return _Parts(logs=sources([word]))
+        folder = only_job_folder(word)
+        return _Parts(folder) if folder else _Parts(logs=sources([word]))
     from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
     from jobgen.runs.records import LOGS
 

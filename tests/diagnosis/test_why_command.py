@@ -151,6 +151,15 @@ def test_why_reads_the_folder_of_a_job(tmp_path: Path) -> None:
     assert (value["node"], value["rank"], value["node_notes"]) == ("nB", 3, [])
 
 
+def test_a_folder_with_the_folder_of_one_job_is_read_as_this_job(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, FAILED)
+    (folder.parent / "7.json").write_text("{}")
+    own, above = (jobgen("why", str(each)).stdout for each in (folder, folder.parent))
+    assert own == above != b""
+    (folder.parent / "other.log").write_text("ValueError: of another job\n")
+    assert b"other.log" in jobgen("why", "--all", str(folder.parent)).stdout
+
+
 @pytest.mark.parametrize("word", ["7", "7.pbs-1", "7;big"])
 def test_why_finds_the_folder_of_the_last_try_without_a_scheduler(
     word: str, tmp_path: Path
