@@ -441,3 +441,34 @@ def test_the_exception_of_a_missing_file_is_as_sure_as_another() -> None:
     missing = "FileNotFoundError: [Errno 2] No such file or directory: 'config.yaml'"
     assert certainty(missing) == certainty("ValueError: no config.yaml") == "sure"
     assert diagnose_text(f"{missing}\n{HEALTHY}").code is None
+
+
+OF_SYNTAX = """\
+  File "/home/u/models/vit.py", line 41
+    def forward(self, x)
+                        ^
+SyntaxError: expected ':'
+"""
+
+
+@pytest.mark.parametrize("label", ["", "gpu07 rank 0: "])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        'Traceback (most recent call last):\n  File "/home/u/train.py", line 5, in <module>\n'
+        "    from models.vit import ViT\n",
+    ],
+)
+def test_the_place_of_an_error_in_the_syntax_is_its_own_line(head: str, label: str) -> None:
+    log = "".join(f"{label}{line}\n" for line in (head + OF_SYNTAX).splitlines())
+    verdict = diagnose_text(f"step 1\n{log}")
+    assert (verdict.says, verdict.certainty) == ("SyntaxError: expected ':'", "sure")
+    assert verdict.evidence[0].where == "/home/u/models/vit.py:41"
+
+
+def test_only_an_error_in_the_syntax_has_no_head() -> None:
+    quoted = OF_SYNTAX.replace("SyntaxError: expected ':'", "ValueError: bad")
+    assert diagnose_text(quoted).certainty == "possible"
+    verdict = diagnose_text('  File "/a.py", line 3\n' + traceback("", "ValueError: bad label"))
+    assert verdict.evidence[0].where == "/home/u/train.py:8 in main"

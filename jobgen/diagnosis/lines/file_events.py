@@ -14,13 +14,13 @@ from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
 from jobgen.diagnosis.lines.reports import (
     HEAD,
-    IGNORED,
     LINES_FOLLOWED,
     MOST_TEXT,
     FinalReport,
     Stream,
     Traceback,
     bare_exception,
+    begins_traceback,
     exit_status,
     may_be_bare,
 )
@@ -127,7 +127,7 @@ class File:
         process = label[:4]  # lines of several processes may be interleaved
         self._take_crash(number, process, text)
         stream = self._streams.get(process)
-        begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
+        begins = stream is None and begins_traceback(text)
         if HEAD.match(text):
             self._note_announcement(number, process)
         if begins and len(self._streams) < STREAMS:

@@ -19,6 +19,7 @@ _OWN = (
     *("(first observed", "failures:", "worker group", "restart_count", "fatal python error"),
     *("timeout (", "prints its stack", "exit", "return code", "srun: error", "slurmstepd: error"),
     "python v (",  # py-spy's
+    '", line ',  # of an error in a program's syntax
     *(
         "ended with status",
         "failed first",

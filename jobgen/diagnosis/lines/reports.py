@@ -110,7 +110,11 @@ def exit_status(text: str) -> Event | None:
 HEAD = re.compile(
     r"^(?P<indent>.*?)(?:\+ Exception Group )?Traceback \(most recent call last\):\s*$"
 )
-_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)'
+# The line of an error in a program's syntax is in no function.
+_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>\S+)|\s*$)'
+# Of the program that is started, such an error has no head.
+_OF_SYNTAX = r'^\s*File "[^"]+", line \d+\s*$'
+_SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
@@ -134,13 +138,19 @@ _OLD_SPAWN = r"^Exception:\s*(?:$|process \d+ terminated with exit code)"
 _COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
 
+def begins_traceback(text: str) -> bool:
+    """Whether a line begins a traceback, or announces one that is to be ignored."""
+    return bool(HEAD.match(text) or IGNORED.search(text) or re.match(_OF_SYNTAX, text))
+
+
 class Traceback:
     """A traceback; when it has ended, `type` and `text` come from its last line."""
 
-    def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
+    def __init__(self, begin: int, indent: int, is_ignored: bool, *, has_head: bool = True) -> None:
         self.begin = self.last_seen = begin
         self.indent = indent
         self.is_ignored = is_ignored
+        self.has_head = has_head
         self.frames = 0
         self.where = self.type = self.text = ""
         self.source = ""  # the innermost line of source that it shows
@@ -205,9 +215,12 @@ class Stream:
             indent = len(before)
             if before.strip(_BLANK):
                 indent -= len(before.lstrip())
+            self.open = [each for each in self.open if each.has_head]
             self.open.append(Traceback(number, indent, ignored))
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
+        if not self.open and re.match(_OF_SYNTAX, text):
+            self.open.append(Traceback(number, 0, False, has_head=False))
         return self._body(number, text) if self.open else None
 
     def _body(self, number: int, text: str) -> Traceback | None:
@@ -219,7 +232,8 @@ class Stream:
             each.last_seen = number
             self.in_body = True
             if not re.search(_LIBRARY, frame["file"]):
-                each.where = f"{frame['file']}:{frame['line']} in {frame['function']}"
+                function = f" in {frame['function']}" if frame["function"] else ""
+                each.where = f"{frame['file']}:{frame['line']}{function}"
         elif not body.strip() or body[0] in " \t|+":
             self.in_body = each.frames > 0 and number - each.last_seen <= 2
             each.last_seen = number
@@ -229,7 +243,7 @@ class Stream:
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end
             each.type, each.text = last["type"], body.strip()
-            return each
+            return each if each.has_head or each.type in _SYNTAX_ERRORS else None
         return None
 
 
