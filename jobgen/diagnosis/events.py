@@ -85,4 +85,5 @@ class Verdict(NamedTuple):
     node_notes: tuple[str, ...] = ()  # what the kernel and the GPUs of `node` noted
     alike: bool = False  # whether all of `one_of` say the same
     seen_nodes: frozenset[str] = frozenset()  # the nodes that the files name
+    local_rank: int | None = None  # of a rank that is not known
     is_expected: bool = False  # the job ended as it was to end, and nothing failed

@@ -44,7 +44,7 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
 
 def head(verdict: Verdict) -> str:
     """What failed first and where, with the class of the failure and how sure that is."""
-    who, says = name_of(verdict.node, verdict.rank), shortened(verdict.says, CHARACTERS)
+    who, says = _name(verdict), shortened(verdict.says, CHARACTERS)
     if verdict.one_of:
         who = _one_of(verdict, MOST_NAMED)
     elif verdict.everywhere:
@@ -59,6 +59,10 @@ def head(verdict: Verdict) -> str:
         return f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING
     subject = f"{who}: " if who else ""
     return f"I cannot tell what failed first, but this is seen: {subject}{says}"
+
+
+def _name(verdict: Verdict) -> str:
+    return name_of(verdict.node, verdict.rank, verdict.local_rank)
 
 
 def _one_of(verdict: Verdict, most: int) -> str:
@@ -87,6 +91,7 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
         "what": verdict.says or None,
         "node": verdict.node,
         "rank": verdict.rank,
+        "local_rank": verdict.local_rank,
         "one_of": list(verdict.one_of),
         "all_ranks": verdict.everywhere,
         "time": clock(verdict.time) if verdict.time is not None else None,
@@ -181,10 +186,8 @@ def _subject(verdict: Verdict) -> str:
             name = verdict.one_of[0]
             return f"{name if name.startswith('rank ') else f'node {name}'}, and others alike,"
         return _one_of(verdict, 3)
-    if verdict.rank is not None or not verdict.node:
-        return name_of(verdict.node, verdict.rank)
-    if main and main.local_rank is not None and main.node == verdict.node:
-        return name_of(verdict.node, None, main.local_rank)
+    if (verdict.rank, verdict.local_rank) != (None, None) or not verdict.node:
+        return _name(verdict)
     is_launcher = verdict.code in codes_with("process") and main and (main.code or main.status)
     return f"launcher on {verdict.node}" if is_launcher else f"node {verdict.node}"
 

@@ -359,7 +359,8 @@ def test_a_folder_of_ranks_is_read(tmp_path: Path) -> None:
     (folder / "1" / "stderr.log").write_text(traceback("", "ValueError: bad label"))
     (folder / "1" / "error.json").write_text('{"message": "ValueError"}')
     verdict = diagnose(sources([str(tmp_path)]))
-    assert place(verdict) == ("python-exception", "nodeB", 1)
+    assert place(verdict) == ("python-exception", "nodeB", None)
+    assert verdict.local_rank == 1  # other nodes may have other folders
 
 
 def test_lines_with_labels_are_read_instead_of_torchrun_s_files(tmp_path: Path) -> None:
@@ -472,3 +473,29 @@ def test_only_an_error_in_the_syntax_has_no_head() -> None:
     assert diagnose_text(quoted).certainty == "possible"
     verdict = diagnose_text('  File "/a.py", line 3\n' + traceback("", "ValueError: bad label"))
     assert verdict.evidence[0].where == "/home/u/train.py:8 in main"
+
+
+AGENT = "E1126 11:00:03.100000 912 torch/distributed/elastic/multiprocessing/api.py:869] "
+AGENT += "failed (exitcode: {}) local_rank: 3 (pid: 9124) of binary: /usr/bin/python3\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "head"),
+    [
+        (f"gpu07: step 1\ngpu08: {AGENT.format(1)}", "this is seen: local rank 3 on gpu08: exit"),
+        (AGENT.format(-9), "local rank 3 on gpu08 failed first"),
+        (traceback("", "ValueError: x") + AGENT.format(1), "local rank 3 on gpu08 failed first: V"),
+    ],
+)
+def test_a_local_rank_of_a_second_agent_is_no_rank(log: str, head: str) -> None:
+    verdict = diagnose_text(f"{log}srun: error: gpu08: task 1: Exited with exit code 1\n")
+    assert (verdict.node, verdict.rank, verdict.local_rank) == ("gpu08", None, 3)
+    assert head in as_text(verdict)
+
+
+@pytest.mark.parametrize(("world", "rank"), [(4, 3), (8, None)])
+def test_a_local_rank_is_the_rank_if_there_is_room_for_one_node_only(
+    world: int, rank: int | None
+) -> None:
+    verdict = diagnose_text(f"world_size: {world}\n{AGENT.format(-9)}")
+    assert (verdict.rank, verdict.local_rank) == (rank, None if rank else 3)

@@ -49,6 +49,7 @@ def test_example_has_the_expected_verdict(
         "code": verdict.code,
         "node": verdict.node,
         "rank": verdict.rank,
+        "local_rank": verdict.local_rank,
         "line": main.line if main else None,
         "certainty": verdict.certainty,
         "one_of": list(verdict.one_of),

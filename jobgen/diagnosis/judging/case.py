@@ -169,7 +169,6 @@ def _stream(event: Event) -> object:
 
 def _numbered(events: list[Event], case: Case) -> list[Event]:
     """The events, with the rank of their process, task or local rank, if that rank is clear."""
-    nodes = {event.node for event in events if event.node}
     by_process: dict[object, int | None] = {}
     for event in events:
         if event.rank is None:
@@ -179,9 +178,20 @@ def _numbered(events: list[Event], case: Case) -> list[Event]:
         for key in _processes(event):  # two agents of one log have the same local ranks
             same = by_process.setdefault(key, event.rank) == event.rank
             by_process[key] = event.rank if same else None
-    numbered = [_with_rank(event, case, by_process, len(nodes) <= 1) for event in events]
+    one_node = _is_on_one_node(case, events)
+    numbered = [_with_rank(event, case, by_process, one_node) for event in events]
     case.seen |= {event.rank for event in numbered if event.rank is not None}
     return numbered
+
+
+def _is_on_one_node(case: Case, events: list[Event]) -> bool:
+    """Whether all ranks are surely on one node, so that a local rank is the rank."""
+    nodes = {event.node for event in events if event.node} | {*case.rank_nodes.values()}
+    if len(nodes) > 1 or any(event.task for event in events):
+        return False
+    ranks = 1 + max((e.local_rank for e in events if e.local_rank is not None), default=-1)
+    has_no_room = ranks <= case.world < 2 * ranks  # for another node with as many ranks
+    return has_no_room or 0 < case.world <= len(case.rank_nodes)
 
 
 def _processes(event: Event) -> list[object]:

@@ -36,38 +36,56 @@ class Place(NamedTuple):
     one_of: tuple[str, ...] = ()
     everywhere: bool = False
     alike: bool = False  # whether all of `one_of` say the same
+    local_rank: int | None = None  # of a rank that is not known
 
 
 def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     """Where a class's events happened; if their lines do not say, where processes ended badly."""
     if events[0].code in codes_with("outside"):
         return Place()
-    placed = [event for event in events if event.rank is not None or event.node]
+    placed = [event for event in events if _is_placed(event)]
     if not placed and events[0].code not in codes_with("setup"):
         placed = [e for e in everything if not e.code and e.status not in NEVER_FIRST]
     placed = _at_one_node_each(placed)
-    places = {(event.node, event.rank): event for event in reversed(placed)}
+    places = {(event.node, event.rank, _local_rank(event)): event for event in reversed(placed)}
     if len(places) == 1:
-        (node, rank), _ = places.popitem()
-        if node and rank is None:  # Slurm's line on memory names only the node
+        (node, rank, local_rank), _ = places.popitem()
+        if node and rank is local_rank is None:  # Slurm's line on memory names only the node
             ended = {e.rank for e in everything if e.node == node and e.status in (-9, -7, -11)}
             rank = (ended - {None}).pop() if len(ended - {None}) == 1 else None
-        return Place(node or case.node_of(rank), rank)
+        if node is None and local_rank is not None:  # the launcher's end names the node
+            launchers = [e for e in everything if not e.code and e.status not in NEVER_FIRST]
+            nodes = {each.node for each in launchers if each.node}
+            node = nodes.pop() if len(nodes) == 1 else None
+        return Place(node or case.node_of(rank), rank, local_rank=local_rank)
     if not places:
         return Place()
     # If some lines name one node, and other lines one rank, the rank is taken to be on the node.
-    nodes = {node for node, _ in places if node}
-    ranks = {rank for _, rank in places if rank is not None}
+    nodes = {node for node, *_ in places if node}
+    ranks = {(rank, local) for _, rank, local in places} - {(None, None)}
     if len(nodes) == len(ranks) == 1:
-        return Place(nodes.pop(), ranks.pop())
+        rank, local_rank = ranks.pop()
+        return Place(nodes.pop(), rank, local_rank=local_rank)
     return _one_of(list(reversed(places.values())), case)
+
+
+def _is_placed(event: Event) -> bool:
+    return bool(event.node) or (event.rank, event.local_rank) != (None, None)
+
+
+def _local_rank(event: Event) -> int | None:
+    """The local rank of a rank that is not known."""
+    return event.local_rank if event.rank is None else None
 
 
 def _at_one_node_each(events: list[Event]) -> list[Event]:
     """The events, with one node for each rank: a label and a report may have different node names.
 
-    Events that name only a node are left out if other events name a rank of that node.
+    Events that name only a node are left out if other events name a rank of that node; and local
+    ranks on no node, if other events name any rank.
     """
+    if any(event.rank is not None for event in events):
+        events = [event for event in events if event.rank is not None or event.node]
     both = [event for event in events if event.rank is not None and event.node]
     nodes = {event.rank: event.node for event in reversed(both)}
     named = {event.node for event in both}
@@ -79,7 +97,7 @@ def _one_of(events: list[Event], case: Case) -> Place:
     """The first of several places, if their order is clear; else all of them."""
     nodes = {event.node for event in events}
     node = nodes.pop() if len(nodes) == 1 else None
-    ranks = {event.rank for event in events if event.rank is not None}
+    ranks = {(event.rank, _local_rank(event)) for event in events} - {(None, None)}
     world = max(case.world, len(case.ranks))
     times = [event.time for event in events if event.time is not None]
     at_once = max(times, default=0.0) - min(times, default=0.0) < 60  # if times are known
@@ -89,8 +107,8 @@ def _one_of(events: list[Event], case: Case) -> Place:
         return Place(everywhere=True)
     for event in events:
         if all(other is event or is_before(event, other) for other in events):
-            return Place(event.node, event.rank)
-    names = tuple(name_of(event.node, event.rank) for event in events)
+            return Place(event.node, event.rank, local_rank=_local_rank(event))
+    names = tuple(name_of(event.node, event.rank, event.local_rank) for event in events)
     return Place(node, None, names, alike=alike)
 
 

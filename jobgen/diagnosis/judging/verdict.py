@@ -192,6 +192,7 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
     main = evidence[0]
     return Verdict(
         None, "", says or main.says, *place[:4], time=main.time, attempt=main.attempt,
+        local_rank=place.local_rank,
         evidence=tuple(evidence[:MOST_EVIDENCE]), chain=tuple(events),
     )  # fmt: skip
 
@@ -262,14 +263,14 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     if not ends:
         return None
     place = places.place_of(ends, case, events)
-    if place.one_of or place.everywhere or not (place.node or place.rank is not None):
+    if place.one_of or place.everywhere or place == Place():
         return None
     main = ends[0]
     found = classes()["crash" if main.status in _ABORTED else "launcher-report"]
     status = main.status or 0
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
+    verdict = _made(place, ends[:1], events, says)
     return verdict._replace(code=found.code, certainty="likely", cure=_cure(case, main, found.code))
 
 
