@@ -102,3 +102,42 @@ def test_the_other_stream_of_the_same_process_shows_that_it_went_on() -> None:
     assert judged(trainout=steps(1, 2), trainerr=error).code is None
     assert judged(trainout="", trainerr=error).code == "python-exception"
     assert judged(train0out=steps(1, 2), train1err=error).code == "python-exception"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ("bash: line 3: torchrun: command not found", "batch-script"),
+        ("python: can't open file '/home/u/train.py': [Errno 2] No such file", "program-missing"),
+        ("slurmstepd: error: execve(): train.sh: Permission denied", "program-missing"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "host-memory"),
+        ("srun: error: gpu08: task 0: Killed", "killed"),
+        ("ImportError: libcudart.so.12: cannot open shared object file: No such file", "library"),
+    ],
+)
+@pytest.mark.parametrize("end", ["Job finished at Mon Nov 3", "Done", "All done", "Job complete"])
+def test_a_script_that_says_that_it_is_done_has_got_over_nothing(
+    error: str, code: str, end: str
+) -> None:
+    assert diagnose_text(f"step 1 loss 2.0\n{error}\n{end}\n").code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (
+            "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB",
+            "gpu-memory",
+        ),
+        ("NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.", "gpu-hardware"),
+    ],
+)
+def test_what_other_ranks_had_done_before_is_no_progress(error: str, code: str) -> None:
+    buffered = "[rank0]: step 20\n[rank1]: step 19\n[rank2]: step 20\n[rank4]: step 20\n"
+    assert diagnose_text(f"{steps(19)}{error}\n{buffered}").code == code
+
+
+def test_after_a_new_start_the_numbers_may_be_smaller() -> None:
+    restarted = f"{steps(900)}{NODE_LOST}{RESUMES}{steps(100, 101, 102)}"
+    verdict = diagnose_text(f"{restarted}[rank7]: ValueError: bad sample\n{KEY_ERROR}")
+    assert verdict.code == "python-exception"

@@ -8,30 +8,35 @@ from typing import NamedTuple
 from jobgen.diagnosis.reader import SHAPES
 from jobgen.explanation import read_patterns
 
-ENOUGH = 3  # lines of progress with different numbers: the other ranks end at their next collective
+ENOUGH = 3  # lines of progress with growing numbers: the other ranks end at their next collective
 _FOLLOWED = 2000  # lines after an event that are looked at
 _LONGEST = 400  # bytes of a line
+_DIGITS = 18  # of a number that is compared
 _FILE = os.path.join(os.path.dirname(__file__), "aftermath.txt")
 
 
 class Aftermath(NamedTuple):
     """What the lines between an event and the next event show."""
 
-    progress: int = 0  # lines of progress with different numbers, at most ENOUGH
+    progress: int = 0  # lines of progress with numbers that grew, at most ENOUGH
     handled: bool = False  # a line says what the program did about it
     restarted: bool = False
     ended_well: bool = False
 
-    def shows_survival(self, *, is_last: bool, is_hard: bool, was_ended: bool = False) -> bool:
-        """Whether the job got over the event; `is_hard` if the event ended a process.
+    def shows_survival(
+        self, *, is_last: bool, is_hard: bool, is_weak: bool, was_ended: bool = False
+    ) -> bool:
+        """Whether the job got over the event; `is_hard` if it ended a process, or broke a node.
 
+        An event `is_weak` if it counts only where a failure is seen.
         If another failure follows, `is_last` is false: other ranks may have gone on for a while,
         unless the job `was_ended` by its scheduler: then only its next start can go on.
         """
         if not is_last:
             goes_on = self.handled or (was_ended and self.restarted)
             return goes_on and self.progress >= ENOUGH - 1
-        if self.ended_well and not is_hard:
+        # A script says that it is done whatever its program did: this alone shows little.
+        if self.ended_well and is_weak and not is_hard:
             return True
         if self.handled or self.restarted or self.ended_well:
             return self.progress > 0
@@ -45,7 +50,7 @@ class AftermathReader:
     def __init__(self) -> None:
         self.found = Aftermath()
         self._kinds: dict[bytes, str] = {}
-        self._number = b""
+        self._number = -1  # the highest so far
         self._rest = _FOLLOWED
 
     def begin(self, *, handled: bool) -> Aftermath:
@@ -64,13 +69,15 @@ class AftermathReader:
         if kind == "progress":
             self._count(line[:_LONGEST])
         elif kind:
+            self._number = -1 if kind == "restarted" else self._number
             self.found = self.found._replace(**{kind: True})
         return self._rest > 0 and self.found.progress < ENOUGH
 
     def _count(self, line: bytes) -> None:
         found = _compiled("progress").search(line)
-        number = next(filter(None, found.groups()), b"") if found else b""
-        if number != self._number or not number:
+        digits = next(filter(None, found.groups()), b"") if found else b""
+        number = int(digits[:_DIGITS] or self._number + 1)
+        if number > self._number:  # other ranks may still write what they did before
             self._number = number
             self.found = self.found._replace(progress=self.found.progress + 1)
 

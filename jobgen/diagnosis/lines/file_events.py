@@ -109,11 +109,11 @@ class File:
         index = next((i for i in range(len(events) - 1, -1, -1) if _counts(events[i])), -1)
         if index >= 0:
             last = events[index]
-            is_hard = bool(last.status or last.context) and last.context not in self._logged
-            ended = self._was_ended
+            is_hard = _is_hard(last) and last.context not in self._logged
+            shows = partial(after.shows_survival, is_hard=is_hard, is_weak=last.needs_failure)
             events[index] = last._replace(
-                survived=after.shows_survival(is_last=False, is_hard=is_hard, was_ended=ended),
-                survived_if_last=after.shows_survival(is_last=True, is_hard=is_hard),
+                survived=shows(is_last=False, was_ended=self._was_ended),
+                survived_if_last=shows(is_last=True),
             )
 
     def _take(self, number: int, line: str) -> None:
@@ -212,6 +212,12 @@ def _events(found: list[Event], status: Event | None, ended: Traceback | None) -
 
 def _counts(event: Event) -> bool:
     return event.role is not Role.NOISE
+
+
+def _is_hard(event: Event) -> bool:
+    """Whether an event ended a process or broke a node, so that others' progress shows nothing."""
+    ended = event.status or event.context or event.role is Role.CONFIRMATION
+    return bool(ended) or event.code in codes_with("repair")
 
 
 def _named(groups: Mapping[str, str]) -> dict[str, Any]:
