@@ -52,6 +52,10 @@ NEIGHBOURS = [
      "    step = batch['iteration']\n"
      "KeyError: 'iteration'", "checkpoint", ""),
     ("FileNotFoundError: [Errno 2] No such file or directory: '/p/train.json'", "checkpoint", ""),
+    ("FileNotFoundError: [Errno 2] No such file or directory: 'a/optimizer.y'", "checkpoint", ""),
+    (f"n1: cat: /proc/7/fd: Input/output error{ENDED}", "file-system", ""),
+    (f"test.c:1:10: error: 'x' undeclared{ENDED}", "extension-build", ""),
+    (f"Terminated the search after 3 rounds{ENDED}", "cancelled", ""),
     (f"bash: nvidia-smi: command not found{ENDED}", "batch-script", ""),
     (f"main.c:1:10: fatal error: no input files{ENDED}", "extension-build", ""),
     ("/a/Loss.cu:250: block: [0,0,0], thread: [1,0,0] Assertion `t >= 0 && t < n_classes` failed.",
