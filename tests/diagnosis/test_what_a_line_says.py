@@ -58,6 +58,16 @@ NEIGHBOURS = [
     (f"Terminated the search after 3 rounds{ENDED}", "cancelled", ""),
     (f"bash: nvidia-smi: command not found{ENDED}", "batch-script", ""),
     (f"main.c:1:10: fatal error: no input files{ENDED}", "extension-build", ""),
+    ("Traceback (most recent call last):\n"
+     '  File "/p/a.py", line 7, in find\n'
+     "    _socket.gethostbyname(name)\n"
+     "KeyError: 'hostname'", "host-name", ""),
+    ("已完成", "killed", ""),
+    ("ncclMemFree is a symbol of NCCL since 2.19", "library", ""),
+    ("the MPI_Comm_rank() function was called before the first step", "mpi-start", ""),
+    ("The node with node id 67f743d808b7 has been added", "node-lost", ""),
+    ("HTTPConnectionPool is kept open", "offline", ""),
+    ("/usr/bin/id: cannot find name for user ID 1202", "program-missing", ""),
     ("/a/Loss.cu:250: block: [0,0,0], thread: [1,0,0] Assertion `t >= 0 && t < n_classes` failed.",
      "", "BCE"),
     ("_pickle.UnpicklingError: invalid load key, '\\x0a'.", "", "web page"),
@@ -76,3 +86,9 @@ def test_a_neighbour_is_not(text: str, code: str, words: str) -> None:
 
 def test_no_number_of_a_gpu_is_named_where_none_is_seen() -> None:
     assert "GPU node" not in verdict_on("Fatal Python error: Segmentation fault").misleads
+
+
+def test_a_rank_that_called_mpi_abort_is_seen() -> None:
+    verdict = verdict_on("saving\napplication called MPI_Abort(MPI_COMM_WORLD, 0) - process 0\n")
+    assert (verdict.code, verdict.rank) == (None, 0)
+    assert "MPI_Abort" in verdict.says

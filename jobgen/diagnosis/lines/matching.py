@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 from jobgen.diagnosis.classes import classes
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.lines.translated import shapes_of_translations
+from jobgen.diagnosis.lines.translated import shapes_of_translations, short_shapes
 from jobgen.diagnosis.reader import GRAM, grams, shape_of
 from jobgen.diagnosis.signs import Sign
 
@@ -93,13 +93,13 @@ def _matching(text: str, signs: Sequence[tuple[str, Sign]]) -> Iterator[Event]:
 def may_matter(shape: bytes) -> bool:
     """Whether a line of this shape may match a sign, or has a text that the engine looks for."""
     text = shape[:LONGEST_TEXT].decode("latin-1")
-    return any(own in text for own in _OWN) or bool(_numbers(text))
+    return any(own in text for own in _OWN) or bool(_numbers(text)) or text in short_shapes()
 
 
 def is_foreign(text: str) -> bool:
     """Whether a line may have a message in another language than English."""
     shape = shape_of(text[:LONGEST_TEXT].encode("utf-8", "replace")).decode("latin-1")
-    return _FOREIGN in _numbers(shape)
+    return _FOREIGN in _numbers(shape) or shape in short_shapes()
 
 
 def _candidates(shape: str) -> list[tuple[str, Sign]]:

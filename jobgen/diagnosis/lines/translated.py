@@ -54,10 +54,19 @@ def _messages() -> dict[str, list[str]]:
 
 def shapes_of_translations() -> list[str]:
     """The shapes of all translations but of `line`; short shapes are in too many lines."""
+    return [shape for shape in _shapes() if len(shape) >= GRAM]
+
+
+@cache
+def short_shapes() -> frozenset[str]:
+    """The shapes of translations of three letters, which count only as a whole line."""
+    return frozenset(shape for shape in _shapes() if len(shape) == GRAM - 1)
+
+
+def _shapes() -> list[str]:
     messages = _messages()
     texts = "\n".join(each for key in messages if key != _LINE for each in messages[key])
-    shapes = shape_of(texts.encode()).decode("latin-1").split("\n")
-    return [shape for shape in shapes if len(shape) >= GRAM]
+    return shape_of(texts.encode()).decode("latin-1").split("\n")
 
 
 def _words() -> str:
