@@ -36,7 +36,7 @@ class Aftermath(NamedTuple):
             goes_on = self.handled or (was_ended and self.restarted)
             return goes_on and self.progress >= ENOUGH - 1
         # A script says that it is done whatever its program did: this alone shows little.
-        if self.ended_well and is_weak and not is_hard:
+        if self.ended_well and (self.restarted or (is_weak and not is_hard)):
             return True
         if self.handled or self.restarted or self.ended_well:
             return self.progress > 0
