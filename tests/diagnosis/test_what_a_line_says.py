@@ -96,3 +96,8 @@ def test_a_rank_that_called_mpi_abort_is_seen() -> None:
     verdict = verdict_on("saving\napplication called MPI_Abort(MPI_COMM_WORLD, 0) - process 0\n")
     assert (verdict.code, verdict.rank) == (None, 0)
     assert "MPI_Abort" in verdict.says
+
+
+@pytest.mark.parametrize(("place", "node"), [("executor.py:492", None), ("n7:4711", "n7")])
+def test_a_file_of_source_is_no_node(place: str, node: str | None) -> None:
+    assert verdict_on(f"[{place}] Local abort before MPI_INIT completed\n").node == node

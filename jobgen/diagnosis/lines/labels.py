@@ -58,7 +58,8 @@ _HOST_NAME = (  # pdsh's
 _HINTS = (
     rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
     rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
-    rf"^\[(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",  # OpenMPI, UCX: host and process
+    # OpenMPI, UCX: host and process, and no file of source
+    rf"^\[(?!\S+\.(?:py|cc|cpp|cu|c|h):)(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",
     r"^\[rank(?P<rank>\d+)\]:",
     r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]",
     r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]",
