@@ -126,6 +126,7 @@ CURES = [
     ("omegaconf.errors.InterpolationKeyError: Interpolation key 'x' not found", "OmegaConf"),
     ("jax.errors.ConcretizationTypeError: Abstract tracer value encountered", "static_argnums"),
     ("RuntimeError: Function AddmmBackward0 returned an invalid gradient at index 1", "shapes"),
+    ("AssertionError", "print what that line compares", "assert len(files) == size"),
     ("TimeoutError: Timed out after 30 seconds while waiting for node to startup.", "raylet.err"),
     ("filelock._error.Timeout: The file lock '/h/a.lock' could not be acquired.", ".lock file"),
     ("OSError: AF_UNIX path too long", "TMPDIR=/tmp"),
