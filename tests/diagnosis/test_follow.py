@@ -45,8 +45,10 @@ class Following:
         command = [sys.executable, "-m", "jobgen", "why", "--follow", *words]
         with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
             self.process = subprocess.Popen(
-                command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=folder, env=environ
-            )
+                command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=folder, env=environ,
+                # A test run in the background of a script ignores Ctrl-C, and so would this.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )  # fmt: skip
 
     @property
     def stderr(self) -> str:
