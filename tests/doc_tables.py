@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -139,7 +141,24 @@ def argument_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def judged_table() -> str:
+    """How many verdicts of `jobgen why` an independent reader found right, by how sure they are."""
+    text = (Path(__file__).parent / "diagnosis" / "judged_threads.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines()[1:]]
+    counts = Counter((sample, sure, judged) for sample, _, _, sure, judged in rows)
+    counts += Counter((sample, "all", judged) for sample, *_, judged in rows)
+    found = ("right", "partly", "nothing", "wrong")
+    lines = [f"| Sample | Verdict | Threads | {' | '.join(found)} |", "| --- " * 7 + "|"]
+    for sample in ("held", "fresh"):
+        for sure in ("all", "sure", "likely", "possible", "cannot tell", "none"):
+            numbers = [counts[sample, sure, each] for each in found]
+            cells = (sample, sure, sum(numbers), *numbers)
+            lines.append("".join(f"| {cell} " for cell in cells) + "|")
+    return "\n".join(lines) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "judged": judged_table,
     "api_arguments": argument_table,
     "options": hook("option_effects").table,
     "keys": key_table,
