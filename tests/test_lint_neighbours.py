@@ -116,6 +116,21 @@ PAIRS = {
         f"{ONE}srun python t.py | tee log\nstatus=$?\nexit $status",
         f"{ONE}srun python t.py | tee log\ngrep -q Error log && exit 1",
     ),
+    "a command after a pipe that fails": (
+        "JG305",
+        f"{ONE}set -o pipefail\nsrun python t.py | tee log\necho end",
+        f"{ONE}set -o pipefail\nsrun python t.py | grep -v a | tee log",
+    ),
+    "a command after a group in a pipe": (
+        "JG305",
+        f"{ONE}set -o pipefail\n{{ srun python t.py; date; }} | tee log",
+        f"{ONE}set -eo pipefail\nsrun python t.py | tee log\ndate",
+    ),
+    "a status that is kept after a pipe": (
+        "JG305",
+        f"{ONE}set -o pipefail\nsrun python t.py | tee log\ncode=$?\necho $code",
+        f"{ONE}set -o pipefail\nsrun python t.py | tee log\ncode=$?\ndate\nexit $code",
+    ),
     "a pipe to a filter": (
         "JG304",
         f"{ONE}srun python t.py | grep -v warning",
@@ -305,6 +320,28 @@ def test_set_e_is_no_cure_for_a_run_that_a_condition_tests() -> None:
     text = f"#!/bin/bash\n{ONE}set -e\nif ! srun python t.py; then echo failed; fi\n"
     cures = [each.hint for each in problems_in(text, "job.sh", Settings()) if each.code == "JG305"]
     assert cures == ["keep $? and exit with it after line 4"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "end", "cure"),
+    [
+        ("", "", "tee", "set -o pipefail"),
+        ("", "date", "date", "set -eo pipefail"),
+        ("", "exit 0", "exit", "set -eo pipefail"),
+        ("", "code=$?\ndate\nexit $code", "tee", "set -o pipefail"),
+        ("set -e\n", "date", "tee", "set -o pipefail"),
+        ("for seed in 1 2; do\n", "done", "tee", "set -eo pipefail"),
+    ],
+)
+def test_the_cure_of_a_pipe_holds_for_what_follows_it(
+    before: str, after: str, end: str, cure: str
+) -> None:
+    text = f"#!/bin/bash\n{ONE}{before}srun python t.py | tee log\n{after}\n"
+    found = [each for each in problems_in(text, "job.sh", Settings()) if each.code == "JG304"]
+    assert [each.hint for each in found] == [cure]
+    assert found[0].text.endswith(f"that of {end}")
+    cured = problems_in(text.replace(ONE, f"{ONE}{cure}\n"), "job.sh", Settings())
+    assert not {"JG304", "JG305"} & {each.code for each in cured}
 
 
 @pytest.mark.parametrize("line", ["python {}.py | tee x", "srun bash -c 'torchrun {}.py; date'"])

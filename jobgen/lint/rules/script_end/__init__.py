@@ -75,6 +75,7 @@ _FILTERS = frozenset("grep sed awk while".split())  # whose own status may be as
 _MAY_BE_PIPED = {
     "pipeline", "list", "tested", "if_statement", "else_clause", "for_statement", "while_statement"
 }  # fmt: skip
+_LOOPS = {"for_statement", "while_statement", "c_style_for_statement"}
 _MESSAGES = ("echo", "printf", "cat", "ls", "grep", "sort", "find", "squeue", "sacct", "date")
 
 
@@ -83,9 +84,12 @@ def jg304_pipe_hides_status(script: Script) -> Findings:
         return
     runs = _runs(script)
     # With set -e, the status of each run counts; without it, only that of the last one.
-    counts = {id(each) for each in runs if script.has_set("errexit", each)}
-    if runs and _small_commands_after(script, runs[-1]) is not None:
-        counts.add(id(runs[-1]))
+    counts = {id(each): each.piped_into for each in runs if script.has_set("errexit", each)}
+    after = _small_commands_after(script, runs[-1]) if runs else None
+    if after is not None:
+        keeps_status = any(each.name == "exit" and each.arguments != ["0"] for each in after)
+        end = runs[-1].piped_into if keeps_status or not after else after[-1].name
+        counts.setdefault(id(runs[-1]), end)
     for command in script.own_commands:
         last = command.piped_into
         is_nested = starter_of(command) == "ssh" or command.enclosing - _MAY_BE_PIPED
@@ -97,7 +101,10 @@ def jg304_pipe_hides_status(script: Script) -> Findings:
                 yield finding_at(command, text, "set -o pipefail")
         elif id(command) in counts:
             text = f"the job counts as done even if {command.name} fails"
-            yield finding_at(command, f"{text}: the status is that of {last}", "set -o pipefail")
+            end = counts[id(command)]
+            text += f": the status is that of {end}"
+            needs_e = end != last or command.enclosing & _LOOPS
+            yield finding_at(command, text, f"set -{'e' if needs_e else ''}o pipefail")
 
 
 def jg305_last_command_hides_status(script: Script) -> Findings:
@@ -151,7 +158,7 @@ def _hidden_by(script: Script, run: Command) -> Command | None:
         return None
     others = [each for each in after if each.name != "exit"]
     is_or_true = others and others[0].name in ("true", ":") and _is_alternative(script, others[0])
-    if run.piped_into or is_or_true or any(_ON_PURPOSE.search(each.text) for each in others):
+    if _is_lost(script, run) or is_or_true or any(_ON_PURPOSE.search(each.text) for each in others):
         return None
     exits = [each for each in after if each.name == "exit"]
     if exits and exits[-1].arguments == ["0"] and not exits[-1].enclosing:
@@ -167,17 +174,31 @@ def _small_commands_after(script: Script, run: Command) -> list[Command] | None:
 
     None if a large command follows, or the script ends with a status of its own.
     """
-    after = [each for each in script.own_commands if each.offset > run.offset]
-    after = [each for each in after if _can_follow(each, run)]
+    later = [each for each in script.own_commands if each.offset > run.offset]
+    parts = [each for each in later if _takes_text_of(each, run)]
+    if any(each.name not in SMALL_COMMANDS | {run.piped_into} for each in parts):
+        return None
+    after = [each for each in later if each not in parts and _can_follow(each, run)]
     for each in after:
         is_step = each.name in _STEPS and not _is_run(script, each)
-        if not is_step and each.name not in SMALL_COMMANDS | {"exit", run.piped_into}:
+        if not is_step and each.name not in SMALL_COMMANDS | {"exit"}:
             return None
-    # After a pipe, $? is not the status of the run.
-    is_lost = run.piped_into and "$?" in "\n".join(script.lines[run.line - 1 :])
+    is_lost = _is_lost(script, run) and "$?" in "\n".join(script.lines[run.line - 1 :])
     exits = [each.arguments for each in after if each.name == "exit"]
     has_status = any(each not in ([], ["0"], ["$?"]) for each in exits)
     return None if has_status and not is_lost else after
+
+
+def _is_lost(script: Script, run: Command) -> bool:
+    """Whether $? after a run is the status of a later part of its pipe."""
+    return bool(run.piped_into) and not script.has_set("pipefail", run)
+
+
+def _takes_text_of(command: Command, run: Command) -> bool:
+    """Whether a command is a later part of the pipe that a run is in."""
+    pipes = {each for each in run.path if each.kind == "pipeline"}
+    is_same_part = command.piped_into == run.piped_into and command.name != run.piped_into
+    return bool(run.piped_into) and bool(pipes.intersection(command.path)) and not is_same_part
 
 
 def _is_alternative(script: Script, command: Command) -> bool:
