@@ -89,6 +89,16 @@ PAIRS = {
         "JG305", f"{ONE}srun ./a --now &\nwait $!\ndate", f"{ONE}srun ./a --now &\ndate\nwait $!"
     ),
     "wait without a process in the background": ("JG305", f"{ONE}{RUN}wait", f"{ONE}{RUN}"),
+    "wait alone, for a program and for a server": (
+        "JG305",
+        f"{ONE}srun ./simulate &\nwait",
+        f"{ONE}srun jupyter notebook --port 8889 &\nsrun jupyter kernelspec list\nwait",
+    ),
+    "a server that the script gives an hour": (
+        "JG305",
+        f"{ONE}srun ./spark &\np=$!\nsleep 5\nwait $p\ndate",
+        f"{ONE}srun ./spark &\np=$!\nsleep 3600s\nwait $p\ndate",
+    ),
     "nodes over ssh": (
         "JG305",
         f"{ONE}for h in $H; do ssh $h bash run.sh & done\nwait\necho end",
@@ -314,6 +324,12 @@ def test_fault_is_found_and_its_neighbour_is_not(name: str) -> None:
     for text, expected in ((wrong, {code}), (right, set())):
         found = problems_in(f"#!/bin/bash\n{text}\n", "job.sh", Settings())
         assert {each.code for each in found} & {code} == expected, text
+
+
+def test_wait_alone_names_a_program_that_it_waits_for() -> None:
+    text = f"#!/bin/bash\n{ONE}if [ $A ]; then\npython3 -m build\nfi\nsrun ./simulate &\nwait\n"
+    found = [each for each in problems_in(text, "job.sh", Settings()) if each.code == "JG305"]
+    assert [each.text.partition(" even if ")[2].split()[0] for each in found] == ["srun"]
 
 
 def test_set_e_is_no_cure_for_a_run_that_a_condition_tests() -> None:

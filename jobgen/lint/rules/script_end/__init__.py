@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.reader.commands import SHELLS, Path, base_name, starter_of
@@ -111,17 +112,19 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
     yield from _hidden_in_strings(script)
     is_job = script.active_directives or (script.scheduler and not script.is_in_document)
     runs = _runs(script) if is_job and not _has_own_end(script) else []
+    behind = [each for each in runs if _is_in_background(script, each)]
+    waits = [each for each in script.own_commands if each.name == "wait"] if behind else []
+    is_bare = waits and not waits[-1].path and not waits[-1].arguments
+    if is_bare and any(_SERVER.search(each.text) for each in behind):
+        return  # the job runs until the server ends
     in_front = [each for each in runs if not _is_in_background(script, each)]
-    waits = [each for each in script.own_commands if each.name == "wait"]
-    if len(in_front) < len(runs):
-        kills = [each.arguments for each in script.own_commands if each.name == "kill"]
-        killed = {word for arguments in kills for word in arguments}
-        in_front += [each for each in waits if set(each.arguments) - killed]
+    in_front += _waits_for_runs(script) if behind else []
     run = max(in_front, key=lambda command: command.offset, default=None)
     if runs and (not run or run.offset < runs[-1].offset):
-        is_bare = waits and not waits[-1].path and not waits[-1].arguments
         if is_bare and _small_commands_after(script, waits[-1]) is not None:
-            text = f"the job counts as done even if {runs[0].name} fails: `wait` alone ends with 0"
+            text = (
+                f"the job counts as done even if {behind[0].name} fails: `wait` alone ends with 0"
+            )
             yield finding_at(waits[-1], text, "wait for each process: wait $!")
     elif run and (last := _hidden_by(script, run)):
         name = "exit 0" if last.name == "exit" else last.name
@@ -130,6 +133,26 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
         if "tested" not in run.enclosing:  # else set -e does nothing
             cure = f"set -e, or {'remove it' if last.name == 'exit' else cure}"
         yield finding_at(run, text, cure)
+
+
+_SERVER = re.compile(
+    r"\bjupyter[ -](?:notebook|lab|server)|\bdask[ -](?:scheduler|worker)|\bray start|http\.server"
+    r"|\btensorboard --|\bmlflow (?:ui|server)|\bvllm serve|\bredis-server|\bcode-server"
+)
+_LONG = re.compile(r"\d{3,}s?|\d+[mhd]")
+
+
+def _waits_for_runs(script: Script) -> list[Command]:
+    """Each `wait` for a process that the script does not end, nor leaves alone for long."""
+    own = script.own_commands
+    killed = {word for each in own if each.name == "kill" for word in each.arguments}
+    return [
+        wait
+        for before, wait in pairwise(own)
+        if wait.name == "wait"
+        and set(wait.arguments) - killed
+        and not (before.name == "sleep" and _LONG.fullmatch("".join(before.arguments)))
+    ]
 
 
 def _hidden_in_strings(script: Script) -> Findings:
