@@ -258,6 +258,12 @@ ONE_TASK = "#SBATCH --nodes=1 --ntasks-per-node=1 --gres=gpu:4\n"
 FOUR_TASKS = "#SBATCH --nodes=1 --ntasks-per-node=4 --gres=gpu:4\n"
 
 
+AT_SITES = (
+    "4 ranks share one core, unless the partition gives whole nodes, or cores with each GPU: "
+    "no --cpus-per-task asks for more"
+)
+
+
 def cores_found(lines: str) -> list[str]:
     problems = problems_in(f"#!/bin/bash\n{lines}", "job.sh", Settings(("JG309",)))
     return [each.text for each in problems]
@@ -280,6 +286,18 @@ def cores_found(lines: str) -> list[str]:
             f"#PBS -l select=1:ncpus=1:ngpus=4\n{TORCHRUN}",
             "4 ranks share one core: see line 2",
         ),
+        (f"{ONE_TASK}srun {TORCHRUN}", AT_SITES),
+        (f"{ONE_TASK}o='--wait=60'\nsrun $o bash -c '{TORCHRUN}'\n", AT_SITES),
+        (f"#SBATCH -N 2 -n 2 --gpus-per-task=4\nsrun {TORCHRUN}", AT_SITES),
+        (
+            f"{ONE_TASK}#SBATCH -c 1\npython a.py trainer.gpus=4 trainer.accelerator=ddp\n",
+            "the ranks of 4 GPUs share one core: see line 3",
+        ),
+        (
+            "#SBATCH -N 1\nn=$(($SLURM_NNODES * 8))\n"
+            "srun -n ${n} -N $NODES --gpus-per-task=1 --cpu-bind=cores python -u a.py\n",
+            "--cpu-bind=cores without --cpus-per-task gives each rank one core",
+        ),
         (
             f"{FOUR_TASKS}srun -n4 --cpu-bind=cores python a.py\n",
             "--cpu-bind=cores without --cpus-per-task gives each rank one core",
@@ -298,7 +316,16 @@ def test_ranks_with_one_core_are_found(lines: str, message: str) -> None:
     "lines",
     [
         f"{ONE_TASK}#SBATCH -c 32\nsrun {TORCHRUN}",
-        f"{ONE_TASK}srun {TORCHRUN}",  # a site may give cores with GPUs, or whole nodes
+        f"{ONE_TASK}srun $OPTIONS {TORCHRUN}",
+        f"#SBATCH --nodes=1 --ntasks-per-node=1\nsrun {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH --exclusive\nsrun {TORCHRUN}",
+        f"{ONE_TASK}srun -c 32 bash -c '{TORCHRUN}'\n",
+        f"{FOUR_TASKS}srun {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH -c 32\npython a.py trainer.devices=4\n",
+        f"{ONE_TASK}#SBATCH -c 1\npython a.py trainer.devices=1\n",
+        f"{FOUR_TASKS}#SBATCH -c 1\nsrun python a.py --devices=4\n",
+        f"{FOUR_TASKS}srun -n $((SLURM_NNODES * 4)) -c 8 --cpu-bind=cores python a.py\n",
+        f"{FOUR_TASKS}o='-n 4 -c 8'\nsrun $o --cpu-bind=cores python a.py\n",
         f"{ONE_TASK}#SBATCH -c 1 --exclusive\nsrun {TORCHRUN}",
         f"{ONE_TASK}#SBATCH --mem=0\nsrun {TORCHRUN}",
         f"{ONE_TASK}#SBATCH --mem=100G --cpus-per-gpu=8\nsrun {TORCHRUN}",
