@@ -99,6 +99,21 @@ PAIRS = {
         f"{ONE}srun ./spark &\np=$!\nsleep 5\nwait $p\ndate",
         f"{ONE}srun ./spark &\np=$!\nsleep 3600s\nwait $p\ndate",
     ),
+    "a test as the last line": (
+        "JG305",
+        f"{ONE}{RUN}[ -f lock ] && rm lock",
+        f"{ONE}{RUN}code=$?\n[ -f lock ] && rm lock\nexit $code",
+    ),
+    "a test as the last line, of the result": (
+        "JG305",
+        f"{ONE}{RUN}[[ -n $CONDA_PREFIX ]] && conda deactivate\n# end",
+        f"{ONE}{RUN}[ -f model.pt ] && touch done",
+    ),
+    "a test as the last line, with an alternative": (
+        "JG305",
+        f"{ONE}set -e\n{RUN}test -d tmp && rm -r tmp",
+        f"{ONE}set -e\n{RUN}if test -d tmp; then rm -r tmp; fi\ntest -d a && rm a || true",
+    ),
     "nodes over ssh": (
         "JG305",
         f"{ONE}for h in $H; do ssh $h bash run.sh & done\nwait\necho end",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.reader.commands import SHELLS, Path, base_name, starter_of
-from jobgen.lint.reader.directives import program_of
+from jobgen.lint.reader.directives import is_code, program_of
 from jobgen.lint.reader.flow import common_length
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
@@ -112,6 +112,7 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
     yield from _hidden_in_strings(script)
     is_job = script.active_directives or (script.scheduler and not script.is_in_document)
     runs = _runs(script) if is_job and not _has_own_end(script) else []
+    yield from _fails_after_success(script) if runs else ()
     behind = [each for each in runs if _is_in_background(script, each)]
     waits = [each for each in script.own_commands if each.name == "wait"] if behind else []
     is_bare = waits and not waits[-1].path and not waits[-1].arguments
@@ -153,6 +154,23 @@ def _waits_for_runs(script: Script) -> list[Command]:
         and set(wait.arguments) - killed
         and not (before.name == "sleep" and _LONG.fullmatch("".join(before.arguments)))
     ]
+
+
+_CLEANS = frozenset("rm rmdir kill pkill unset deactivate conda ray umount".split())
+_MAY_BE_FALSE = re.compile(r"^(?:\[\[?|test)\s+(?:!\s+)?-[a-zA-Z]\s[^|&;]*&&\s*$")
+
+
+def _fails_after_success(script: Script) -> Findings:
+    """A finding on `[ -f file ] && rm file` as the last line, whose status is that of the test."""
+    last = max(script.own_commands, key=lambda command: command.offset)
+    line = script.lines[last.line - 1][: last.column - 1]
+    is_last = not any(map(is_code, script.lines[last.line :]))
+    is_in_list = [each.kind for each in last.path] == ["list"]
+    if is_last and is_in_list and last.name in _CLEANS and _MAY_BE_FALSE.match(line):
+        text = "if the test before this is false, the job counts as failed, however the run ended"
+        cure = "keep the run's $? and exit with it after this"
+        is_safe = script.has_set("errexit", last)  # else `if` would hide that the run failed
+        yield finding_at(last, text, "use if … then … fi" if is_safe else cure)
 
 
 def _hidden_in_strings(script: Script) -> Findings:
