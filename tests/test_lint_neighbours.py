@@ -324,6 +324,22 @@ PAIRS = {
         f"{ONE}srun python t.py --data=[data-dir]",
         f"{ONE}find . -name '[data-dir]'\nsrun python t.py a[data-dir] [data-dir]*",
     ),
+    "a program of an example": (
+        "JG208",
+        f"{ONE}torchrun --nproc-per-node=4 src/your_script.py",
+        f"{ONE}torchrun --nproc-per-node=4 src/yours.py\necho your_script.py",
+    ),
+    "a part of NCCL that there is not": (
+        "JG510",
+        f"{TWO}export NCCL_DEBUG_SUBSYS=WARN\n{RUN}",
+        f"{TWO}export NCCL_DEBUG_SUBSYS=^init,Coll\n{RUN}",
+    ),
+    "localhost for an agent that runs on the first node only": (
+        "JG118",
+        f"{TWO}export MASTER_ADDR=localhost\n"
+        "torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint $MASTER_ADDR t.py",
+        f"{TWO}torchrun --nnodes=1 --rdzv-backend=c10d --rdzv-endpoint localhost:0 t.py",
+    ),
     "a folder of an example": (
         "JG208", f"{ONE}srun python t.py '[data-dir]/a'", f"{ONE}srun python t.py '[a-d]ir/a'"
     ),
@@ -345,6 +361,33 @@ def test_wait_alone_names_a_program_that_it_waits_for() -> None:
     text = f"#!/bin/bash\n{ONE}if [ $A ]; then\npython3 -m build\nfi\nsrun ./simulate &\nwait\n"
     found = [each for each in problems_in(text, "job.sh", Settings()) if each.code == "JG305"]
     assert [each.text.partition(" even if ")[2].split()[0] for each in found] == ["srun"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "words"),
+    [
+        (
+            "#SBATCH --nodes=1 --ntasks=1\n#SBATCH --ntasks-per-node=4\n"
+            "srun torchrun --nproc-per-node=4 t.py",
+            "JG211",
+            "--ntasks-per-node=1 alone: torchrun starts the ranks of a node",
+        ),
+        (
+            "#SBATCH --nodes=1 --ntasks=1\n#SBATCH --ntasks-per-node=4\nsrun python t.py",
+            "JG211",
+            "keep one of the two",
+        ),
+        (
+            f"{TWO}srun -n 2 torchrun --rdzv-backend c10d --rdzv-endpoint $HEAD:29500 t.py",
+            "JG119",
+            "at the endpoint that they share, one runs and the others wait",
+        ),
+        (f"{TWO}srun -n 2 torchrun --nproc-per-node 4 t.py", "JG119", "2 worlds instead of one"),
+    ],
+)
+def test_words_of_a_finding_are_right_for_its_script(lines: str, code: str, words: str) -> None:
+    problems = problems_in(f"#!/bin/bash\n{lines}\n", "job.sh", Settings((code,)))
+    assert [words in f"{each.text}; {each.hint}" for each in problems] == [True]
 
 
 def test_set_e_is_no_cure_for_a_run_that_a_condition_tests() -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from jobgen.errors import JobgenError
+from jobgen.lint.launchers import launchers
 from jobgen.lint.options import known_options
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 from jobgen.planning.host_list import expand
@@ -74,8 +75,10 @@ def jg211_contradictory_directives(script: Script) -> Findings:
             between = script.lines[pair[1].line : pair[0].line - 1]
             if script.is_in_document and "" in map(str.strip, between):
                 continue  # a document may list alternatives in one block
-            text = f"{reason} (see line {pair[1].line})"
-            yield finding_at(pair[0], text, "keep one of the two")
+            text, cure = f"{reason} (see line {pair[1].line})", "keep one of the two"
+            if search is _tasks and (names := {each.name for each in launchers(script)}):
+                cure = f"--ntasks-per-node=1 alone: {min(names)} starts the ranks of a node"
+            yield finding_at(pair[0], text, cure)
 
 
 def _exclusive_options(script: Script) -> Iterator[_Contradiction]:

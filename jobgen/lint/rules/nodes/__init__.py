@@ -119,6 +119,9 @@ def jg119_world_per_node(script: Script) -> Findings:
         may_have_number = not launcher.has_all_options or launcher.options.keys() & _HAS_NODES
         if launcher.value("nnodes") or not (has_own_work or may_have_number):
             text = f"{nodes} worlds instead of one: each node starts a {launcher.name} for itself"
+            if "rdzv-endpoint" in launcher.options and "standalone" not in launcher.options:
+                text = f"each of the {nodes} {launcher.name}s takes itself for the only node"
+                text += ": at the endpoint that they share, one runs and the others wait"
             option = launcher.option_name("nnodes")
             cure = f"use {option}=$SLURM_NNODES, and a rendezvous that all nodes share"
             if launcher.name == "deepspeed":  # which itself starts the ranks of all nodes

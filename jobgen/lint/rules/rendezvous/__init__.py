@@ -67,9 +67,13 @@ _OWN_NAME = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(?:\$\(|`)\s*(?:hostname|unam
 
 def jg118_endpoint_differs(script: Script) -> Findings:
     for launcher in launchers(script) if script.nodes != 1 else ():
-        if not launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
+        is_everywhere = runs_on_all_nodes(script, launcher.command)
+        # Wherever an agent for several nodes runs, the others cannot find it on localhost.
+        if not launcher.is_multi_node or not (
+            is_everywhere or (launcher.number("nnodes") or 1) > 1
+        ):
             continue
-        if _has_no_endpoint(script, launcher):
+        if is_everywhere and _has_no_endpoint(script, launcher):
             text = "without --rdzv-endpoint, c10d looks for the others on each node itself"
             cure = (
                 "export HEAD=$(hostname) before this command, and use --rdzv-endpoint=$HEAD:29500"
@@ -78,7 +82,7 @@ def jg118_endpoint_differs(script: Script) -> Findings:
         for option in launcher.options.keys() & ENDPOINTS:
             word = launcher.options[option]
             text = script.origin(word.text, launcher.command)
-            expanded_there = text if launcher.command.depth else ""
+            expanded_there = text if is_everywhere and launcher.command.depth else ""
             if found := LOOPBACK.match(text) or _OWN_NAME.search(expanded_there):
                 port = re.search(r":\d+$", word.text)
                 endpoint = "$HEAD" + (port[0] if port else "")

@@ -93,16 +93,21 @@ _NO_PATH = re.compile(
     r"(?i:(?<![\w./}*?\]])/path[/_-]to(?![a-z]))[\w./-]*"
     r"|(?<![^=])\[[a-z]+(?:[-_][a-z]+)*[-_](?:dir|path|name|file|folder)\](?=/|$)"
 )
+_NO_PROGRAM = re.compile(r"(?:.*/)?your[_-]\w+\.(?:py|sh)", re.IGNORECASE)
 # Their words may be patterns.
 _TAKE_PATTERNS = ("[", "test", "[[", "find", "tr", "rename")
 
 
 def _paths_to_replace(script: Script) -> Findings:
-    """The first path such as /path/to/data, or [data-dir], and how many more there are."""
+    """The first of /path/to/data, [data-dir], your_script.py and the like, and how many more."""
     words = [word for command in script.commands for word in command.words[1:] if _is_used(command)]
     words += [each.value for each in script.assignments]
     words.sort(key=lambda word: (word.line, word.column))
-    found = [(word, path[0]) for word in words if (path := _NO_PATH.search(word.text))]
+    found = [
+        (word, path[0])
+        for word in words
+        if (path := _NO_PATH.search(word.text) or _NO_PROGRAM.fullmatch(word.text))
+    ]
     for word, placeholder in found[:1]:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         text = f"the placeholder {placeholder} was not replaced{more}"

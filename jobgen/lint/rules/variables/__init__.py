@@ -216,10 +216,14 @@ def _first_use(script: Script, name: str) -> Word | None:
 
 _INTERFACES = r"(?!\d+\.\d+\.)[^\s;]*", "names of interfaces, with commas"
 # What NCCL and torch take; other values are an error, or mean the default.
+_PART = (  # of NCCL, which writes messages
+    "(?i:INIT|COLL|P2P|SHM|NET|GRAPH|TUNING|ENV|ALLOC|CALL|PROXY|NVLS|BOOTSTRAP|REG|PROFILE|RAS|ALL)"
+)
 _VALUES = {
     "NCCL_IB_TIMEOUT": (r"[0-2]?\d|3[01]", "0 to 31, for 4.096 µs times 2 to this power"),
     "NCCL_IB_RETRY_CNT": ("[0-7]", "0 to 7"),
     "NCCL_DEBUG": ("(?i:NONE|VERSION|WARN|INFO|ABORT|TRACE)", "VERSION, WARN, INFO or TRACE"),
+    "NCCL_DEBUG_SUBSYS": (rf"\^?{_PART}(?:,{_PART})*", "INIT, NET, GRAPH, …, or ALL"),
     "NCCL_SOCKET_IFNAME": _INTERFACES,
     "GLOO_SOCKET_IFNAME": _INTERFACES,
     "TORCH_DISTRIBUTED_DEBUG": ("(?i:OFF|INFO|DETAIL)", "OFF, INFO or DETAIL"),
