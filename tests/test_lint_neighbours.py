@@ -340,6 +340,19 @@ PAIRS = {
         "torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint $MASTER_ADDR t.py",
         f"{TWO}torchrun --nnodes=1 --rdzv-backend=c10d --rdzv-endpoint localhost:0 t.py",
     ),
+    "a command with two letters exchanged": (
+        "JG611",
+        f"{ONE}soruce /etc/profile\n{RUN}",
+        f"{ONE}soruce() {{ source $1; }}\nsoruce /etc/profile\n{RUN}",
+    ),
+    "a sentence without #": (
+        "JG611",
+        f"{ONE}If there is an argument, use it.\n{RUN}",
+        f"{ONE}# If there is an argument, use it.\necho If so\n{RUN}",
+    ),
+    "a command in capitals": (
+        "JG611", f"{ONE}Export A=1\n{RUN}", f"{ONE}alias Export=export\nExport A=1\n{RUN}"
+    ),
     "a folder of an example": (
         "JG208", f"{ONE}srun python t.py '[data-dir]/a'", f"{ONE}srun python t.py '[a-d]ir/a'"
     ),
