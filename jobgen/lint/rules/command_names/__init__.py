@@ -14,8 +14,9 @@ def jg611_misspelt_command(script: Script) -> Findings:
     for command in script.own_commands if script.active_directives else ():
         name = command.words[0].text if command.words else ""
         meant = name.lower() if name.lower() != name else _with_letters_in_order(name)
-        is_own = name in script.functions or "alias" in script.text
-        if meant in _COMMANDS and not is_own and not command.words[0].variables:
+        if meant not in _COMMANDS or command.words[0].variables:
+            continue
+        if name not in script.functions and "alias" not in script.text:
             text = f"bash does not find `{name}`, and goes on with the next command"
             cure = f"write {meant}" if len(command.words) < 3 else f"write {meant}, or # before it"
             yield finding_at(command, text, cure)
