@@ -7,12 +7,16 @@ from jobgen.diagnosis.classes import classes, codes_with, cure
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, MESSAGE, Case, of_the_failure
+from jobgen.diagnosis.judging.ends import bad_ends, without_launchers_kills
 from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
 from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
 _GOES_ON = r"^\s|^\S.{0,40}: {3,}\S"  # a line that is indented, also behind a program's name
+_FRAME = (
+    r"^(?:\S+ +)?\s*#?\d+ +0x[0-9a-f]+ "  # of a crash's backtrace: it tells more than the signal
+)
 MOST_WITNESSES = 3  # further files that are cited
 MOST_NOTES = 2  # on what the job survived
 # Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
@@ -20,8 +24,6 @@ NOT_TELLING = (0, 1, -15, 143, -2, 130)
 _ABORTED = (-6, 134)  # also by a watchdog
 _HIDDEN = "the scheduler says that the job ended well: its script hides the status of what failed"
 _SIGABRT = "exit status -6"
-# torchrun kills a rank that does not end within 30 s after another rank has failed.
-_KILLS = r"Unable to shutdown process (\d+) via \S+ forcefully exiting"
 _IS_SILENT = "it alone does not complain that another one is gone"
 
 
@@ -60,7 +62,7 @@ def _witnesses(verdict: Verdict, case: Case) -> list[Event]:
 
 
 def _judged(case: Case) -> Verdict:
-    events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
+    events = without_launchers_kills(_first_attempt(of_the_failure(case)))
     if _only_ended(events):
         events = case.absent(events[0].file) + events
     groups = by_class(events)
@@ -92,26 +94,9 @@ def _had_failed(events: list[Event]) -> bool:
     waiting = [
         event for event in events if event.code in codes_with("waiting") and event.role in CAUSES
     ]
-    failed = _bad_ends(events)
+    failed = bad_ends(events)
     weak = all(event.certainty == "possible" for event in waiting)
     return weak and any(e.file == w.file and e.line < w.line for e in failed for w in waiting)
-
-
-def _without_launchers_kills(events: list[Event]) -> list[Event]:
-    """The events without ends of ranks that torchrun killed, if other events show a failure."""
-    killed = {found[1] for event in events if (found := re.search(_KILLS, event.text))}
-    rest = [
-        event
-        for event in events
-        if event.pid not in killed or (event.status != -9 and event.code != "killed")
-    ]
-    is_told = any(event.code and event.role in CAUSES for event in rest) or _bad_ends(rest)
-    return rest if is_told else events
-
-
-def _bad_ends(events: list[Event]) -> list[Event]:
-    """The exit statuses of processes that failed, and that no launcher ended."""
-    return [event for event in events if not event.code and event.status not in (None, 0, -15)]
 
 
 def _first_attempt(events: list[Event]) -> list[Event]:
@@ -171,9 +156,11 @@ def _surest_of_message(main: Event, own: list[Event]) -> Event:
     place = (main.file, main.node, main.rank, main.task)
     message = range(main.line, main.line + MESSAGE)
     rest = [e for e in own if e.role is Role.CAUSE is main.role and not e.reporter]
+    rest = [e for e in rest if e.file == main.file and e.line in message]
+    frames = [e for e in rest if re.match(_FRAME, e.text) and e.node in (None, main.node)]
     rest = [e for e in rest if (e.file, e.node, e.rank, e.task) == place]
-    same = [e for e in rest if e.line in message and re.match(_GOES_ON, e.text)]
-    return min([main, *same], key=lambda each: CERTAINTIES.index(each.certainty))
+    same = [e for e in rest if re.match(_GOES_ON, e.text)]
+    return min(frames[:1] or [main, *same], key=lambda each: CERTAINTIES.index(each.certainty))
 
 
 def _can_mislead(misleads: str, events: list[Event]) -> bool:
@@ -218,7 +205,7 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     """The verdict if only consequences are seen: on the peer that they blame, or on nobody."""
     consequences = [event for event in events if event.code and event.role is Role.CONSEQUENCE]
     seen = [event for event in consequences if event.code not in codes_with("plain")]
-    failed = _bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
+    failed = bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
     if not seen and not failed:  # somebody ended the job, and nothing says why
         seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
         if ended := [event for event in seen if event.certainty == "possible"]:
@@ -257,7 +244,7 @@ def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
 
 def _telling(case: Case, events: list[Event]) -> Verdict | None:
     """The verdict on the only rank or launcher whose exit status is not a consequence, if any."""
-    ends = [e for e in _bad_ends(events) if e.status not in NOT_TELLING]
+    ends = [e for e in bad_ends(events) if e.status not in NOT_TELLING]
     ends = [e for e in ends if e.node or (e.rank, e.local_rank) != (None, None)]
     ends = [e for e in ends if e.status not in _ABORTED] or [e for e in ends if e.node]
     if not ends:

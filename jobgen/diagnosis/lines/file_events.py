@@ -142,7 +142,11 @@ class File:
             label = self._report.label.over(label)
         above = ended.source if ended else plain(self._reader.before[:MOST_TEXT])
         signs = matches(text, above)
-        events = list(_events(signs, exit_status(text), ended))
+        status = exit_status(text)
+        if status and self._report.noticed is not None:
+            noticed = {"noticed": str(self._report.noticed)}
+            status = status._replace(groups={**status.groups, **noticed})
+        events = list(_events(signs, status, ended))
         if not (events or ended or (stream and stream.open)):
             events = list(filter(None, [bare_exception(text)]))
             self._bare -= len(events)

@@ -8,7 +8,7 @@ import re
 from functools import cache
 
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.lines.labels import Label
+from jobgen.diagnosis.lines.labels import Label, line_time
 from jobgen.diagnosis.lines.matching import compiled, literals
 
 BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
@@ -16,6 +16,7 @@ LINES_FOLLOWED = 40  # an entry has seven lines, and a message may have many
 _ENTRY = r"^\s*\[\d+\]:\s*$"
 _RULE = r"^\s*[=*-]{20,}\s*$"
 _FIELD = re.compile(r"\s*(?:time|host|rank|exitcode|error_file|traceback)\s*: ")
+_TIME = r"\s*time\s*: +\d"
 _HOST = r"\s*host\s*: +(?!localhost\s*$)(?P<name>\S.*?)\s*$"
 _RANK = r"\s*rank\s*: +(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
 
@@ -25,6 +26,7 @@ class FinalReport:
 
     def __init__(self) -> None:
         self.label = Label()
+        self.noticed: float | None = None  # when the agent noticed the failure of the current entry
         self._is_root = False
         self._left = 0  # how many more lines may belong to the report
 
@@ -36,9 +38,11 @@ class FinalReport:
         if begins or _FIELD.match(text):
             self._left = LINES_FOLLOWED + 1
         if begins or re.match(_ENTRY, text):
-            self.label = Label()
+            self.label, self.noticed = Label(), None
         if begins:
             self._is_root = "Root Cause" in text
+        elif re.match(_TIME, text):
+            self.noticed = line_time(text)
         elif host := re.match(_HOST, text):
             self.label = Label(host["name"])
         elif rank := re.match(_RANK, text):
@@ -46,7 +50,7 @@ class FinalReport:
         is_over = re.match(_RULE, text) and self._is_root and self.label.rank is not None
         self._left = 0 if is_over else self._left - 1
         if not self._left:
-            self.label = Label()
+            self.label, self.noticed = Label(), None
         return self._left > 0
 
 
