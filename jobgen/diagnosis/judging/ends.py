@@ -35,5 +35,7 @@ def _killed_late(events: list[Event]) -> set[str]:
     failed = min((time for event, time in noticed if event.status != -9), default=None)
     if failed is None:
         return set()
-    late = failed + _PATIENCE
-    return {event.pid for event, time in noticed if event.status == -9 and time >= late} - {""}
+    patience_ends = failed + _PATIENCE
+    return {
+        event.pid for event, time in noticed if event.status == -9 and time >= patience_ends
+    } - {""}

@@ -34,7 +34,7 @@ _PREFIXES = (
     r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
     r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
     r"\[kubeflow\]\[[\w-]+\] ",
-    r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[\S+\] ?",  # vLLM's
+    r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[?\S+\] ?",  # vLLM's
     r"\| (?:ERROR|CRITICAL) +\| \S+ - ",  # loguru's, behind its time
     r"Stderr: ",  # of a command that ssh ran
     # pdsh's, before what Python says.
