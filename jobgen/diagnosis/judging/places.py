@@ -22,7 +22,10 @@ _PROGRESS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?last enqueued (?:NCCL )?work: (
 _WAITS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?Watchdog caught .*\bSeqNum=(?P<enqueued>\d+)"
 _NEXT = 1  # the others may be one collective further
 # The words in which a rank's own watchdog complains.
-_WATCHDOG = r"detected by watchdog at work|operations have failed or timed out|entire process down"
+_WATCHDOG = (
+    r"Watchdog caught collective|detected by watchdog at work|operations have failed or timed out"
+    r"|entire process down"
+)
 _LOOPBACK = r"127\.|::1$|localhost|0\.0\.0\.0|\[?::ffff:127\."
 _PORT = r"<\d+>$|^(?:\[(.*)\]|([^:]*)):\d+$"  # an IPv6 address itself has colons
 _NUMBER = r"0x[0-9a-f]+|\d+"

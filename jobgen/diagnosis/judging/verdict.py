@@ -14,9 +14,8 @@ from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
 _GOES_ON = r"^\s|^\S.{0,40}: {3,}\S"  # a line that is indented, also behind a program's name
-_FRAME = (
-    r"^(?:\S+ +)?\s*#?\d+ +0x[0-9a-f]+ "  # of a crash's backtrace: it tells more than the signal
-)
+# A frame of a backtrace: it tells more than the signal.
+_FRAME = r"^\S* *#?\d+ +(?:0x[0-9a-f]+ |\S+\(\S*\) ?\[0x)"
 MOST_WITNESSES = 3  # further files that are cited
 MOST_NOTES = 2  # on what the job survived
 # Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
@@ -115,7 +114,8 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         main = first(direct or own)
     cut_off = places.node_cut_off(case, own)
     if main.reporter:
-        place = cut_off or places.absent_ranks(case, own)
+        is_told = main.code == "desync" and main.rank is not None  # its text names both ranks
+        place = cut_off or (Place() if is_told else places.absent_ranks(case, own))
     else:
         direct = [event for event in own if not event.reporter]
         place = cut_off or places.place_of(direct, case, events)
