@@ -55,6 +55,7 @@ def _judged(case: Case) -> Verdict:
         return verdict._replace(cure=CURE) if verdict.says == NO_ANSWER else verdict
     case.events += stalled
     verdict = judge(case)
+    verdict = verdict._replace(lacks_end=not (case.says_end or case.ended_well))
     is_read = verdict.says or verdict.evidence or len(case.no_logs) < len(case.lines)
     return verdict if is_read else verdict._replace(says=", ".join(case.no_logs[:MOST_NAMED]))
 
@@ -106,6 +107,7 @@ def add_file(case: Case, file: File) -> None:
     case.lines[file.name] = file.count
     case.no_logs += [f"{file.name} {file.lacks}"] * bool(file.lacks)
     case.stacks += file.stacks.stacks
+    case.says_end = case.says_end or (not case.events and file.says_end)
     if file.ends_well and file.name in case.facts:
         case.ended_well.add(file.name)
     case.stacks_are_ordered |= file.stacks.are_ordered

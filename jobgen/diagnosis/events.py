@@ -86,4 +86,5 @@ class Verdict(NamedTuple):
     alike: bool = False  # whether all of `one_of` say the same
     seen_nodes: frozenset[str] = frozenset()  # the nodes that the files name
     local_rank: int | None = None  # of a rank that is not known
+    lacks_end: bool = False  # whether no line says that the job ended well
     is_expected: bool = False  # the job ended as it was to end, and nothing failed

@@ -11,6 +11,7 @@ from typing import Protocol
 
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16  # bytes; a longer line is read in pieces
+END = 8000  # bytes that may say how the job ended
 SAMPLE = 1 << 16
 LONGEST_SHAPE = 2000
 SHAPES = 20_000  # how many shapes of lines that do not matter are remembered
@@ -52,6 +53,7 @@ class LineReader:
         self.watches_others = False
         self.count = 0
         self.before = b""  # the line before the current one
+        self.end = b""  # the last lines
         self._begun = b""  # the beginning of a line whose end was not read yet
         self._last_line = b""  # of the block before
         self._skipped: set[object] = set()  # lines whose like were read often enough
@@ -105,6 +107,7 @@ class LineReader:
         """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
+        self.end = (self.end + b"\n" + block[-END:])[-END:]
         self._zeros += block.count(b"\0")
         self._bytes += len(block)
         last, self._last_line = self._last_line, block.rpartition(b"\n")[2]

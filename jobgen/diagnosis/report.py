@@ -14,6 +14,8 @@ LINES = 15
 WIDTH = 100
 CHARACTERS = 300  # of one line, and of parts of the first line
 NOTHING = "no failure found"
+_LACKS_END = """\
+nothing here says that the job ended well: give `jobgen why` all files of the job, or its number"""
 _FEWEST_OF_CURE = 30  # characters: a shorter part of a cure says nothing
 _DIFFERS = r"^it is in (?P<place>.+?), while (?P<others>.+)$"
 _ARE_IN = r"\b(?:is|are) in (?=\w)"
@@ -34,6 +36,7 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
     if verdict.node_notes:
         lines.append(f"note: on {verdict.node}: {', '.join(verdict.node_notes)}")
     lines += [f"note: {note}" for note in verdict.notes]
+    lines += [f"note: {_LACKS_END}"] * (verdict.lacks_end and lines[0] == NOTHING)
     if everything and verdict.chain:
         lines += ["", "all that belongs to it, in the order of the files:"]
         lines += [f"  {event_line(event)}" for event in verdict.chain]

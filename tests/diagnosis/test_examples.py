@@ -21,6 +21,7 @@ from jobgen.diagnosis.lines.matching import (
     shapes_of_literals,
 )
 from jobgen.diagnosis.reader import GRAM, shape_of
+from jobgen.diagnosis.report import as_line, as_text
 from jobgen.diagnosis.signs import read_signs
 
 LOGS = Path(__file__).parent / "logs"
@@ -73,6 +74,21 @@ def test_nothing_is_found_where_nothing_failed(path: Path) -> None:
     verdict = verdict_on(path)
     assert verdict.code is None, verdict.evidence
     assert verdict.evidence == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks_end"),
+    [("step 1\n", True), ("step 1\ntraining finished\n", False), ("", True)],
+)
+def test_where_to_look_if_no_line_says_that_the_job_ended_well(
+    tmp_path: Path, text: str, lacks_end: bool
+) -> None:
+    (tmp_path / "x.log").write_text(text)
+    verdict = verdict_on(tmp_path / "x.log")
+    shown = as_text(verdict).splitlines()
+    assert verdict.lacks_end == lacks_end
+    assert len(shown) == 1 + (lacks_end and bool(text))  # of an empty file, the head says so
+    assert "ended well" not in as_line(verdict)
 
 
 @pytest.mark.parametrize("each", CLASSES, ids=lambda each: each.code)

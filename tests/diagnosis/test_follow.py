@@ -102,7 +102,8 @@ def test_a_late_file_a_cut_line_a_recovery_and_a_truncation(top: Path) -> None:
         following.wait_for("taken back: the job went on")
     finally:
         status = following.interrupt()
-    assert status == (1, "no failure found\n")
+    assert status[0] == 1
+    assert status[1].startswith("no failure found\nnote: nothing here says that the job ended well")
 
 
 def test_the_usual_verdict_comes_after_an_interrupt(top: Path) -> None:

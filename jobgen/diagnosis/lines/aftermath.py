@@ -94,6 +94,11 @@ def _kind(line: bytes) -> str:
     return "" if kind == "nothing" else kind
 
 
+def says_end(text: bytes) -> bool:
+    """Whether one of the lines says that the job ended well."""
+    return any(_kind(line[:_LONGEST]) == "ended_well" for line in text.split(b"\n"))
+
+
 @cache
 def _compiled(kind: str) -> re.Pattern[bytes]:
     return re.compile("|".join(_patterns()[kind]).encode(), re.IGNORECASE)

@@ -7,7 +7,12 @@ from typing import Any
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader, is_handled
+from jobgen.diagnosis.lines.aftermath import (
+    Aftermath,
+    AftermathReader,
+    is_handled,
+    says_end,
+)
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.crash_stacks import CrashStacks
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
@@ -79,6 +84,11 @@ class File:
     def ends_well(self) -> bool:
         """Whether the job ended well, by the lines behind the last event."""
         return self._after.found.ended_well
+
+    @property
+    def says_end(self) -> bool:
+        """Whether one of its last lines says that the job ended well."""
+        return says_end(self._reader.end)
 
     @property
     def lacks(self) -> str:
