@@ -5,6 +5,7 @@ import re
 from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.case import CAUSES
 
+_CODES = ("python-exception", "arguments")
 _OWN = r"(?:Syntax|Indentation|Tab|Name|UnboundLocal)Error(?=: )|it refused its arguments"
 
 
@@ -17,7 +18,7 @@ def own_fault(verdict: Verdict) -> str:
     """
     causes = [event for event in verdict.chain if event.code and event.role in CAUSES]
     found = {re.match(_OWN, event.says) for event in causes}
-    if verdict.code != "python-exception" or None in found or not causes:
+    if verdict.code not in _CODES or None in found or not causes:
         return ""
     if any(_is_before(event, cause) for event in verdict.chain for cause in causes):
         return ""
