@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -175,6 +175,12 @@ def report_lines(texts: Iterable[str]) -> None:
 def counted(count: int, noun: str) -> str:
     """A number with its noun: 1 file, 2 files."""
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names as a text, the first ones of many: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def in_bytes(size: int) -> str:

@@ -7,14 +7,14 @@ options. The rest of its text depends on the code, the profile and the version o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jobgen.bounds import SCRIPT_BYTES
 from jobgen.code_store.code_files import LIST_FILE
-from jobgen.errors import JobgenError
+from jobgen.errors import JobgenError, listed
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.planning.parser import parse_command
 from jobgen.quoting import split_words
@@ -108,9 +108,4 @@ def _changed_files(old: dict[str, set[bytes]], new: dict[str, set[bytes]]) -> st
         "new": [path for path in new if path not in old],
         "removed": [path for path in old if path not in new],
     }
-    return "; ".join(f"{kind}: {_shown(paths)}" for kind, paths in kinds.items() if paths)
-
-
-def _shown(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return ", ".join(paths[:_SHOWN]) + more
+    return "; ".join(f"{kind}: {listed(paths, _SHOWN)}" for kind, paths in kinds.items() if paths)

@@ -8,7 +8,7 @@ from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.own_fault import own_fault
 from jobgen.diagnosis.judging.places import MOST_NAMED, name_of
 from jobgen.diagnosis.lines.labels import clock
-from jobgen.errors import printable
+from jobgen.errors import listed, printable
 
 LINES = 15
 WIDTH = 100
@@ -69,8 +69,7 @@ def _name(verdict: Verdict) -> str:
 
 
 def _one_of(verdict: Verdict, most: int) -> str:
-    more = len(verdict.one_of) - most
-    return f"one of {', '.join(verdict.one_of[:most])}" + f" and {more} more" * (more > 0)
+    return f"one of {listed(verdict.one_of, most)}"
 
 
 def event_line(event: Event) -> str:
@@ -88,6 +87,11 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
     """The verdict as JSON, for programs."""
     import json  # slow to import, and seldom needed
 
+    return json.dumps(values_of(verdict, everything), indent=2) + "\n"
+
+
+def values_of(verdict: Verdict, everything: bool = False) -> dict[str, Any]:
+    """The verdict as values that JSON can have."""
     value: dict[str, Any] = {
         "code": verdict.code,
         "certainty": verdict.certainty or None,
@@ -108,7 +112,7 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
     }
     if everything:
         value["chain"] = [_event(event) for event in verdict.chain]
-    return json.dumps(encodable(value), indent=2) + "\n"
+    return {key: encodable(each) for key, each in value.items()}
 
 
 def _event(event: Event) -> dict[str, Any]:

@@ -4,7 +4,6 @@ The text and the look of the page are in assets/: a template, its drawings, and 
 page begins with the verdict in plain words, and the option that excludes bad nodes from a job.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +12,11 @@ from jobgen.doctor.charts import FEW, all_reduce_curves, bar_chart
 from jobgen.doctor.numbers import NO_VALUE, bytes_text, count_text, number_text, seconds_text
 from jobgen.doctor.pairs import pair_maps
 from jobgen.doctor.results import Finding, Point, Results
+from jobgen.errors import listed
 from jobgen.quoting import quote
 from jobgen.scripts.jinja_environments import html_environment
+
+_NAMED = 6  # nodes or pairs that the headline names
 
 
 class Verdict(NamedTuple):
@@ -40,13 +42,13 @@ def verdict_of(results: Results) -> Verdict:
         verb = "are" if bad[1:] else "is"
         headline = f"{len(bad)} of {count} {verb} {'slow' if is_slow else 'not fit'}"
         paste = f"--set {quote('request.exclude=' + ','.join(bad))}"
-        return Verdict("bad", headline, _names(bad), paste)
+        return Verdict("bad", headline, listed(bad, _NAMED), paste)
     if results.network.problem:
         return Verdict("bad", "The job did not use the network it was promised")
     if pairs := list(dict.fromkeys(found.pair for found in findings if found.pair)):
         verb = "are" if pairs[1:] else "is"
         headline = f"{count_text(len(pairs), 'pair')} of nodes {verb} slow"
-        return Verdict("warn", headline, _names([f"{a} – {b}" for a, b in pairs]))
+        return Verdict("warn", headline, listed([f"{a} – {b}" for a, b in pairs], _NAMED))
     if findings:
         return Verdict("warn", f"{count_text(len(findings), 'thing')} to look at")
     if len(results.nodes) == 1:
@@ -58,11 +60,6 @@ def finding_text(found: Finding) -> str:
     """The job's sentence about a finding, with the node or pair in front if the text lacks it."""
     names = [name for name in (found.node, *(found.pair or ())) if name and name not in found.text]
     return f"{' – '.join(names)}: {found.text}" if names else found.text
-
-
-def _names(names: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 ASSETS = Path(__file__).parent / "assets"
@@ -126,6 +123,6 @@ def _notes(results: Results) -> list[tuple[str, str]]:
     count = len(results.nodes)
     everybody = f"all {count:,} nodes"
     return [
-        (everybody if len(names) == count > 1 else _names(names, 4), note)
+        (everybody if len(names) == count > 1 else listed(names, 4), note)
         for note, names in nodes.items()
     ]

@@ -88,9 +88,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             ):
                 number += 1
             yield first, number
-        elif line.startswith("    ") and line.lstrip().startswith(
-            "#!"
-        ):  # Markdown, without a fence
+        elif line.startswith("    ") and line.lstrip().startswith("#!"):  # without a fence
             while number < len(lines) and (not lines[number].strip() or _indent(lines[number]) > 3):
                 number += 1
             yield first - 1, number

@@ -205,9 +205,8 @@ def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str
     checks = chosen_checks(settings)
     found = [(finding, code) for code, check in checks.items() for finding in check(script)]
     if IGNORE_COMMENT in checks and not script.parse_error:
-        unsearched = [NEEDS_PROFILE] * (not script.profile) + [NEEDS_VERSION] * (
-            not script.versions
-        )
+        unsearched = [NEEDS_PROFILE] * (not script.profile)
+        unsearched += [NEEDS_VERSION] * (not script.versions)
         searched = {code for code in checks if not code.startswith(tuple(unsearched))}
         places = {(finding.line, code) for finding, code in found}
         unused = unused_comments(script, searched - {IGNORE_COMMENT}, places)

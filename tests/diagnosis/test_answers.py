@@ -188,10 +188,10 @@ def test_dumps_of_py_spy_show_who_is_elsewhere_and_nccl_agrees(tmp_path: Path) -
 
 
 def test_the_command_that_py_spy_shows_may_have_no_path(tmp_path: Path) -> None:
-    said = {"py-spy-gx07-rank0.txt": WAITS, "py-spy-gx08-rank2.txt": READS}
-    stacks = {name: text.replace("/usr/bin/python -u", "python") for name, text in said.items()}
+    dumps = {"py-spy-gx07-rank0.txt": WAITS, "py-spy-gx08-rank2.txt": READS}
+    stacks = {name: text.replace("/usr/bin/python -u", "python") for name, text in dumps.items()}
     assert judged(tmp_path, stacks).rank == 2
-    quoted = {name: f"Process {name[-5]}: step 3\nPython v3.11.4\n" for name in said}
+    quoted = {name: f"Process {name[-5]}: step 3\nPython v3.11.4\n" for name in dumps}
     assert judged(tmp_path, quoted).code is None
 
 

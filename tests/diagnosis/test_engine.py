@@ -423,8 +423,9 @@ def test_a_crash_is_shown_where_the_program_was() -> None:
     found = {event.rank: event.where for event in verdict.chain}
     assert found == {4: "/h/other.py:3 in forward", 5: "/h/model.py:33 in forward"}
     end = "srun: error: gx02: task 5: Segmentation fault (core dumped)\n"
-    late = CRASH.partition("gx02 rank 5:\n")[0] + "step\n" * 300 + '  File "a", line 3 in f\n' + end
-    assert diagnose_text(late).evidence[0].where == ""
+    begin = CRASH.partition("gx02 rank 5:\n")[0]
+    far_away = begin + "step\n" * 300 + '  File "a", line 3 in f\n' + end
+    assert diagnose_text(far_away).evidence[0].where == ""
 
 
 def test_a_line_in_another_language_is_shown_as_it_is() -> None:

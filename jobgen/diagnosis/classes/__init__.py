@@ -88,13 +88,17 @@ def codes_with(trait: str) -> frozenset[str]:
     return frozenset(code for code, each in classes().items() if trait in each.traits)
 
 
+def file_of(code: str) -> str:
+    """The file with the text of a class."""
+    return os.path.join(_FOLDER, f"{code}.txt")
+
+
 def _read(code: str) -> FailureClass:
     # Imported here, because a shell completion needs only the codes.
     from jobgen.diagnosis.signs import read_signs
     from jobgen.explanation import read_explanation
 
-    file = os.path.join(_FOLDER, f"{code}.txt")
-    text = read_explanation(file, _FIELDS, "Signs")
+    text = read_explanation(file_of(code), _FIELDS, "Signs")
     cures, send, misleads, *lists = text.fields.values()
     explains, traits = (frozenset(words.split()) for words in lists)
     signs = tuple(read_signs(text.last))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.flight_recorder.dump import Dump, Operation, read_dump
 from jobgen.diagnosis.lines.labels import time_of
+from jobgen.errors import listed
 
 # Operations to which each rank may give a different number of elements, or none.
 _UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "_v", "coalesced", "oop")
@@ -224,6 +225,5 @@ def _waiting(wait: Wait) -> str:
 
 
 def _text(ranks: Iterable[int]) -> str:
-    numbers = sorted(ranks)
-    shown, more = ", ".join(map(str, numbers[:_RANKS_SHOWN])), len(numbers) - _RANKS_SHOWN
-    return f"{'rank' if len(numbers) == 1 else 'ranks'} {shown}" + f" and {more} more" * (more > 0)
+    numbers = [str(rank) for rank in sorted(ranks)]
+    return f"{'rank' if len(numbers) == 1 else 'ranks'} {listed(numbers, _RANKS_SHOWN)}"

@@ -3,6 +3,7 @@
 import re
 
 from jobgen.diagnosis.events import Event, Role
+from jobgen.errors import listed
 
 LABELS_SEARCHED = 1 << 17  # bytes at the end of each block: all ranks print again and again
 MOST = 20_000  # ranks, or addresses, that are remembered at most
@@ -91,12 +92,10 @@ class Census:
 
     def absent(self, file: str) -> list[Event]:
         """An event of `file` for the ranks of Lightning for which the others waited, if any."""
-        absent = [rank for rank in range(self.world) if rank not in self.joining]
+        absent = [str(rank) for rank in range(self.world) if rank not in self.joining]
         if not (absent and self.joining):
             return []
-        shown = ", ".join(map(str, absent[:MOST_SHOWN]))
-        more = f" and {len(absent) - MOST_SHOWN} more" if len(absent) > MOST_SHOWN else ""
-        says = f"of {self.world} ranks, {shown}{more} never began"
+        says = f"of {self.world} ranks, {listed(absent, MOST_SHOWN)} never began"
         event = Event("silent-hang", Role.CAUSE, says, file, text=says, certainty="likely")
         return [event._replace(cures=_NOT_JOINED)]
 

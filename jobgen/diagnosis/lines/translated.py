@@ -69,5 +69,6 @@ def _shapes() -> list[str]:
     return shape_of(texts.encode()).decode("latin-1").split("\n")
 
 
+@cache
 def _words() -> str:
     return "|".join(map(re.escape, _messages()[_LINE]))

@@ -131,9 +131,9 @@ class Watch(Progress):
         begun = time.monotonic()
         old, self._files = self._files, {}
         for path, label, is_named in (log for word in self.words for log in _logs(word)):
-            new = GrowingFile(path, label, self._census, is_named=is_named)
-            self._files[path] = old.get(path) or new
-            self._files[path].label = label  # a rank's number may become known later
+            file = old.get(path) or GrowingFile(path, label, self._census, is_named=is_named)
+            file.label = label  # a rank's number may become known later
+            self._files[path] = file
         grown = [file for file in self._files.values() if file.look()]
         for file in grown:
             if file.begins_anew:

@@ -6,7 +6,6 @@ it, whatever it looks like: names of files, of processes, of users, of buckets.
 """
 
 import getpass
-import os
 import re
 from contextlib import suppress
 
@@ -74,9 +73,7 @@ def _time(verdict: Verdict, lines: list[str]) -> str:
 
 def _known_words(verdict: Verdict) -> set[str]:
     """The words that a mail may have, in lower case: those of the class's text."""
-    with open(
-        os.path.join(os.path.dirname(classes.__file__), f"{verdict.code}.txt"), encoding="utf-8"
-    ) as stream:
+    with open(classes.file_of(verdict.code or ""), encoding="utf-8") as stream:
         text = _ESCAPE_OR_SOURCE.sub(" ", stream.read())
     words = {*_WORD.findall(text.lower()), *_USUAL.split()}
     with suppress(KeyError, OSError):  # a user without a name

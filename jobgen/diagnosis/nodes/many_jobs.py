@@ -12,7 +12,7 @@ from jobgen.diagnosis.engine import diagnose, refuse
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import as_word, found_files, is_job_folder, is_plain, natural
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-from jobgen.diagnosis.report import NOTHING, as_json, as_line
+from jobgen.diagnosis.report import NOTHING, as_line, values_of
 from jobgen.errors import JobgenError, printable
 from jobgen.paths import to_path
 
@@ -113,7 +113,7 @@ def _by_class(causes: list[Verdict]) -> list[str]:
 def all_as_json(verdicts: Mapping[str, Verdict]) -> str:
     """All verdicts as JSON, by job, and the nodes to leave out."""
     value: dict[str, Any] = {
-        "jobs": {job: json.loads(as_json(verdict)) for job, verdict in verdicts.items()},
+        "jobs": {job: values_of(verdict) for job, verdict in verdicts.items()},
         "leave_out": nodes_to_leave_out(verdicts.values()),
     }
     return json.dumps(value, indent=2) + "\n"

@@ -12,7 +12,7 @@ from jobgen import __version__
 from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.judging.places import name_of
 from jobgen.diagnosis.lines.labels import clock
-from jobgen.diagnosis.report import WIDTH, as_json, as_text, encodable, shortened
+from jobgen.diagnosis.report import WIDTH, as_text, encodable, shortened, values_of
 from jobgen.diagnosis.timeline import moments
 from jobgen.diagnosis.timeline.moments import MARKS, Moment, moments_of, notes_on
 from jobgen.errors import counted, printable
@@ -176,7 +176,7 @@ def _listed(drawing: Drawing, group: list[Moment]) -> Iterator[str]:
 
 def _as_json(drawing: Drawing) -> str:
     """The verdict as JSON, with its moments as `timeline`."""
-    value = json.loads(as_json(drawing.verdict))
+    value = values_of(drawing.verdict)
     value["timeline"] = [
         encodable(each._asdict())
         | {"mark": MARKS[each.mark], "time": None if each.time is None else clock(each.time)}
