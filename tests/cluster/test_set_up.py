@@ -86,7 +86,7 @@ def test_no_such_environment(desk: Desk) -> None:
     value = f"software.conda={desk.folder}/miniconda3/envs/nothere"
     done = desk.run(*SLURM, "-N", "2", "--set", value)
     words = "EnvironmentNameNotFound: Could not find conda environment: nothere"
-    check(done.output, ["dgx01", "dgx02"], words)
+    check(done.output, ["dgx01", "dgx02"], words, "there is no conda environment nothere")
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
