@@ -1,11 +1,13 @@
-"""`jobgen why JOBID` of real jobs that have not ended: one hangs, one waits for nodes."""
+"""`jobgen why` of real jobs that have not ended: one hangs, one waits for nodes, one fails."""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,17 @@ for step in range(100):
     if rank == 0:
         open(f"step{step}", "w").close()
 """
+# A rank reports an error, and the job goes on until the test has seen that `why` says so.
+FAILS = """
+import os, sys, time
+
+if os.environ["RANK"] == "1":
+    print("ValueError: the label 1001 has no class", file=sys.stderr, flush=True)
+while not os.path.exists("was-said"):
+    time.sleep(0.1)
+sys.exit(os.environ["RANK"] == "1")
+"""
+FAILED = "failed first: ValueError: the label 1001"
 
 
 def silent_for(seconds: float, folder: Path) -> None:
@@ -86,3 +99,40 @@ def test_on_openpbs(real: PbsDesk) -> None:
     assert done.stdout.startswith("no failure found: the job is HELD"), done
     real.site.delete(waiting)
     real.site.delete(job)
+
+
+def follow(command: Sequence[str], folder: Path, env: dict[str, str]) -> str:
+    """Follow a job; what is said at its end, if the failure was said while it ran."""
+    with open(folder / "said", "wb") as said, open(folder / "verdict", "wb") as verdict:
+        process = subprocess.Popen(
+            command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=verdict, stderr=said
+        )
+    limit = time.monotonic() + 120
+    while FAILED not in (folder / "said").read_text():
+        assert time.monotonic() < limit, (folder / "said").read_text()
+        assert process.poll() is None, (folder / "said").read_text()
+        time.sleep(0.2)
+    (folder / "was-said").touch()
+    assert process.wait(120) == 0
+    return (folder / "verdict").read_text()
+
+
+@pytest.mark.thorough
+def test_follow_on_slurm(desk: Desk) -> None:
+    words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "-t", "10")
+    job = desk.submit(*words, "--", desk.program("fails.py", FAILS))
+    command = desk.cluster.command([*WHY, "--follow", str(job)])
+    text = follow(command, desk.folder, desk.cluster.environment())
+    assert re.match(rf"rank 1 on smc-r07-0[789] {FAILED}", text), text
+    assert desk.cluster.wait(job, 60).state == "FAILED"
+
+
+@pytest.mark.thorough
+def test_follow_on_openpbs(real: PbsDesk) -> None:
+    assert isinstance(real.site, OpenPbs)
+    job = real.submit("-N", "2", "--", real.program("fails.py", FAILS))
+    command = real.site.cluster.command(real.site.command(*WHY, "--follow", job))
+    text = follow(command, real.folder, real.site.cluster.environment())
+    assert re.match(r"rank 1 on blancapeak00[345]\S* failed first: ValueError: the label", text), (
+        text
+    )
