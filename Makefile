@@ -40,7 +40,7 @@ test-all: test thorough  ## the same, and then what takes long: all faults, each
 	@[ "$(ARGS)" ] || ! git diff --quiet HEAD 2> /dev/null || git rev-parse HEAD > build/tested  # for release-check
 
 thorough: $(VENV)/test $(VENV)/packages  ## only what takes long
-	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
+	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal --durations=20 -m thorough --faults 2
 
 failed: $(VENV)/test  ## the tests that failed last, each alone on the machine; the first that fails again ends it
 	PATH="$(BIN):$$PATH" python -m pytest --last-failed --last-failed-no-failures none --maxfail 1 --faults 2

@@ -38,6 +38,8 @@ from jobgen.submission.chain import end_of_chain
 from jobgen.submission.queues.job_queue import JobStatus
 from tests.helpers import jobgen, planned, script
 
+pytestmark = pytest.mark.slow
+
 ROWS = {part.name: part for part in PARTS}
 JOBS = 99
 EVENT = re.compile(

@@ -21,6 +21,8 @@ from tests.doctor_results import example_results
 from tests.hostile import HOSTILE
 from tests.html_page import Element, cells_of, page_of, rows_of, table_with
 
+pytestmark = pytest.mark.slow
+
 COUNTS = (1, 2, 3, 8, 16, 17, 30, 64, 512)
 
 

@@ -21,6 +21,8 @@ from jobgen.planning.plan import Plan
 from tests.helpers import jobgen
 from tests.locks import LOCK, PROJECT, lock_project
 
+pytestmark = pytest.mark.slow
+
 STORE = "$PWD/.jobgen/store/environments"
 PROFILE = "scheduler: local\nsoftware: {{{}}}\n"
 SLURM = "scheduler: slurm\npartition: p\nnode: {{gpus: 1}}\nsoftware: {{{}}}\n"

@@ -250,7 +250,7 @@ def check(generator: Generator, place: Input, value: str) -> bool:
     return True
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_value_is_refused_or_comes_alone(generator: Generator, command: str) -> None:
     """Every input, every value of the corpus: none of it is for a shell or a scheduler to read."""

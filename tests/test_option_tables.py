@@ -200,6 +200,7 @@ def test_the_slurm_that_is_installed_has_the_options_of_its_version(
         assert refused != bool(options.of(version).find(name)), message
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
 def test_the_torchrun_that_is_installed_has_the_options_of_its_version() -> None:
     version = ".".join(metadata.version("torch").split(".")[:2])

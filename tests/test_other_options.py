@@ -102,6 +102,7 @@ def test_options_that_people_know_have_an_answer() -> None:
         assert own_words(COMMANDS["qsub"], f"-{letter}"), letter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", SCHEDULERS)
 def test_what_a_message_says_works(command: str, tmp_path: Path) -> None:
     """The options exist, the keys exist, and nobody refuses their values."""

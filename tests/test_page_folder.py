@@ -19,6 +19,8 @@ from jobgen.page.packages import PACKAGES
 from tests.helpers import jobgen
 from tests.page_forms import ROOT, packages_or_skip
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_folder_is_the_same_twice_and_replaces_itself(tmp_path: Path) -> None:
     folder = written(tmp_path)

@@ -15,7 +15,10 @@ TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", *LOCKED)
 SHOW = "import sys, package\nprint('RAN', sys.prefix, package.NAME, flush=True)\n"
 
 
-@pytest.mark.parametrize("stage", ["null", "venv", "squashfs"])
+@pytest.mark.parametrize(
+    "stage",
+    ["venv", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("null", "squashfs"))],
+)
 def test_a_job_without_its_environment_says_how_to_make_it(desk: Desk, stage: str) -> None:
     (desk.folder / "uv.lock").write_text(LOCK)
     (desk.folder / "pyproject.toml").write_text(PROJECT)

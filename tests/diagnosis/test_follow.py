@@ -30,6 +30,8 @@ from tests.diagnosis.job_folders import stderr_of, traceback, write_folder
 from tests.diagnosis.test_running_job import SCONTROL
 from tests.helpers import jobgen
 
+pytestmark = pytest.mark.slow
+
 LOGS = Path(__file__).parent / "logs"
 SECONDS = 60.0  # a limit for a busy machine; most waits take a second or two
 HEAD = '[rank5]: Traceback (most recent call last):\n[rank5]:   File "/h/t.py", line 8, in main\n'

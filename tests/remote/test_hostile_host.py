@@ -20,6 +20,8 @@ from jobgen.submission.machine import Answer
 from tests.helpers import planned
 from tests.remote.ssh_host import SshHost
 
+pytestmark = pytest.mark.slow
+
 LOGS = "jobgen-logs/hosts/login1"
 OTHERS = f"{LOGS}/outputs"
 # A program for rsync's part there: it sends all that is in ~/evil, whatever it is asked for.
