@@ -50,6 +50,8 @@ class Event(NamedTuple):
     certainty: str = "sure"
     needs_failure: bool = False
     reporter: bool = False  # its rank only reports what another rank did
+    quotes: bool = False  # what failed is in the line's own words, which its sign does not know
+    unread: str = ""  # the line above, if it complains, too, and no sign knows it
     cures: str = ""  # of the sign, in place of the class's
     send: str = ""  # the same, for the site's administrators
     where: str = ""  # of a traceback: the deepest line of the user's own program

@@ -20,6 +20,9 @@ if the log shows elsewhere that the job failed: an exit status, a traceback at i
 error of the scheduler. After the colon is what failed, as a text that follows "rank 5 on nodeA
 failed first: "; and a cure, where the class's is not the best, and `Send:` behind it.
 
+A text with {reason} or {why} only quotes the line: such a sign knows the area, and not the cause,
+so it is never sure (jobgen/diagnosis/judging/verdict.py). Words that a sign knows are {what}.
+
 A pattern with \n is for two lines: behind \n is the line above, or what a traceback shows there.
 
 A name in capitals stands for a part of patterns; PARTS has the parts that several classes use. A
@@ -96,4 +99,5 @@ def _event(line: str) -> Event:
     cures, _, send = cures.partition(" Send: ")
     role, reporter = _ROLES[name]
     event = Event("", role, says.strip(), certainty=certainty or "sure", reporter=reporter)
-    return event._replace(needs_failure=bool(condition), cures=cures, send=send)
+    quotes = "{reason}" in says or "{why}" in says
+    return event._replace(needs_failure=bool(condition), cures=cures, send=send, quotes=quotes)

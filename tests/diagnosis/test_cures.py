@@ -94,7 +94,7 @@ def test_the_cure_is_for_the_line_in_hand(text: str, words: str) -> None:
 
 def test_the_surest_line_of_a_message_is_cited() -> None:
     pyxis = verdict_on(LINES[-1][0])
-    assert (pyxis.evidence[0].line, pyxis.certainty) == (3, "sure")
+    assert (pyxis.evidence[0].line, pyxis.certainty) == (3, "likely")
     apart = "CondaError: Run 'conda init' before 'conda activate'\ns: line 12: python: not found\n"
     assert verdict_on(apart).evidence[0].line == 1
     script = (

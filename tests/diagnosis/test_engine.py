@@ -279,7 +279,7 @@ def test_a_status_of_its_own_names_the_rank() -> None:
     )
     verdict = diagnose_text(lost + report(0, "nodeA", 1) + report(3, "nodeB", 7))
     assert place(verdict) == ("launcher-report", "nodeB", 3)
-    assert (verdict.says, verdict.certainty) == ("ended with status 7", "likely")
+    assert (verdict.says, verdict.certainty) == ("ended with status 7", "possible")
 
 
 def test_an_exit_without_a_reason_is_seen_and_is_no_verdict() -> None:
@@ -441,7 +441,7 @@ def test_the_exception_of_a_missing_file_is_as_sure_as_another() -> None:
         return diagnose_text(log).certainty
 
     missing = "FileNotFoundError: [Errno 2] No such file or directory: 'config.yaml'"
-    assert certainty(missing) == certainty("ValueError: no config.yaml") == "sure"
+    assert certainty(missing) == certainty("ValueError: no config.yaml") == "likely"
     assert diagnose_text(f"{missing}\n{HEALTHY}").code is None
 
 

@@ -93,7 +93,7 @@ def test_a_late_file_a_cut_line_a_recovery_and_a_truncation(top: Path) -> None:
         time.sleep(1.5)
         assert "ValueError" not in following.stderr  # the last line has no end yet
         write(top / "x.log", "Error: bad batch\n")
-        following.wait_for("rank 5 failed first: ValueError: bad batch  [python-exception, sure]")
+        following.wait_for("rank 5 failed first: ValueError: bad batch  [python-exception, likely]")
         following.wait_for("  x.log:4: ValueError: bad batch")
         write(top / "x.log", "skipped a batch\nstep 7\nstep 8\nstep 9\n")
         following.wait_for("taken back: recovered from: ValueError: bad batch, x.log:4\n")

@@ -90,13 +90,13 @@ def test_many_nodes_and_moments_are_counted(tmp_path: Path) -> None:
     first = "2026-11-22 20:20:00 gx999 rank 99: ValueError: x\n"
     log.write_text("".join([first, *lines]))
     text = text_of([str(log)])
-    assert len(text.splitlines()) < 40
+    assert len(text.splitlines()) <= 40
     assert "\nand 55 more nodes with marks\n" in text
     assert "  64 nodes (64 ranks)  + its peer 10.1.0.9 had closed the connection\n" in text
     mixed = (line for pair in zip(lines, ends, strict=False) for line in pair)
     log.write_text("".join([first, *mixed, *lines[9:]]))
     text = text_of([str(log)])
-    assert len(text.splitlines()) < 40
+    assert len(text.splitlines()) <= 40
     assert "\n… 10 more: --all shows them\n" in text
     assert text_of([str(log)], "--all").count("\n") > 64
 

@@ -145,7 +145,9 @@ def test_why_reads_the_folder_of_a_job(tmp_path: Path) -> None:
     result = jobgen("why", str(folder))
     lines = result.stdout.decode().splitlines()
     assert result.returncode == 0
-    assert lines[0].startswith("rank 3 on nB failed first: ValueError: x  [python-exception, sure]")
+    assert lines[0].startswith(
+        "rank 3 on nB failed first: ValueError: x  [python-exception, likely"
+    )
     assert lines[1] == f"  {folder}/{stderr_of(3)}:4: ValueError: x"
     value = json.loads(jobgen("why", "--format", "json", str(folder)).stdout)
     assert (value["node"], value["rank"], value["node_notes"]) == ("nB", 3, [])

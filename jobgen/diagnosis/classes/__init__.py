@@ -27,6 +27,7 @@ TRAITS = {
     "scheduler": "the scheduler ended what was left: it is the cause only if nothing failed before",
     "outside": "the node of its lines only wrote them, and did not fail",
     "general": "a process failed, and not why: any other class says more",
+    "effect": "its lines show that something failed, and not why: it is never sure",
     "setup": "a rank that ended with an error is not named for it: the others would have ended so",
     "waiting": "ranks waited for others in vain: not the cause if a process had ended badly before",
     "peers": "ranks waited for others, or lost them: if a GPU of a node is broken, it is the cause",

@@ -109,7 +109,7 @@ def _key(groups: Groups, code: str) -> tuple[int, int, bool, int, int]:
     others = [first(events) for other, events in groups.items() if other != code]
     earlier = sum(is_before(other, event) is True for other in others)
     certainty = CERTAINTIES.index(event.certainty)
-    weak = max((code in codes_with("scheduler")) * 2, certainty) + (code in codes_with("general"))
+    weak = max((code in codes_with("scheduler")) * 3, certainty) + (code in codes_with("general"))
     return earlier, weak, event.role is Role.CONFIRMATION, certainty, event.line
 
 

@@ -9,6 +9,11 @@ _CODES = ("python-exception", "arguments")
 _OWN = r"(?:Syntax|Indentation|Tab|Name|UnboundLocal)Error(?=: )|it refused its arguments"
 
 
+def is_own(event: Event) -> bool:
+    """Whether an event says a fault of the program, as far as its own line tells."""
+    return event.code in _CODES and bool(re.match(_OWN, event.says))
+
+
 def own_fault(verdict: Verdict) -> str:
     """The exception of a program that surely failed by its own fault, such as NameError; else "".
 

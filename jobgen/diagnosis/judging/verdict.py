@@ -1,14 +1,15 @@
 """The verdict: what failed first, where, how sure that is, and the cure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jobgen.diagnosis.classes import classes, codes_with, cure
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, MESSAGE, Case, of_the_failure
 from jobgen.diagnosis.judging.ends import bad_ends, without_launchers_kills
-from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
+from jobgen.diagnosis.judging.explain import Groups, by_class, first, ranked, unexplained
+from jobgen.diagnosis.judging.own_fault import is_own
 from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
@@ -120,13 +121,16 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         direct = [event for event in own if not event.reporter]
         place = cut_off or places.place_of(direct, case, events)
     found = classes()[order[0]]
+    others = [first(rest[code]) for code in order[1:] if code not in codes_with("general")]
+    others = [each for each in others if (each.file, each.line) != (main.file, main.line)]
     groups: dict[str, str] = {}
     for event in own:
         groups.update((name, value) for name, value in event.groups.items() if not groups.get(name))
     says = _reported(main, own, place) if main.reporter and not cut_off else ""
     return _made(place, _evidence(main, own), events, says)._replace(
         code=found.code,
-        certainty=_certainty(main, rest, order),
+        certainty=_certainty(main, others),
+        notes=tuple(_doubts(main, others)),
         alike=place.alike,
         cure=filled(_cure(case, main, found.code), groups),
         send=main.send or found.send,
@@ -184,12 +188,26 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
     )  # fmt: skip
 
 
-def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
-    """The certainty of the sign, or one step less if another class may have come first."""
-    others = [first(rest[code]) for code in order[1:]]
-    is_unclear = any(e.role is Role.CAUSE and is_before(main, e) is None for e in others)
-    level = CERTAINTIES.index(main.certainty) + is_unclear
+def _certainty(main: Event, others: Sequence[Event]) -> str:
+    """The certainty of the sign, or less if it names no cause, or another cause may be first.
+
+    A sign that shows an effect, or only quotes its line, is not sure. It is no more than possible
+    if it does both, or if an effect has no cure of its own and no place in the program.
+    """
+    is_line = main.line > 0  # and no fact from a dump, which shows more than the effect
+    is_effect = is_line and main.code in codes_with("effect") and not is_own(main)
+    least = is_effect + (main.quotes or (is_effect and not main.cures and not main.where))
+    competes = main.unread or any(event.role is Role.CAUSE for event in others)
+    level = max(CERTAINTIES.index(main.certainty), least) + bool(competes)
     return CERTAINTIES[min(level, len(CERTAINTIES) - 1)]
+
+
+def _doubts(main: Event, others: Sequence[Event]) -> Iterator[str]:
+    """What may be the cause in place of the main event, as notes."""
+    if main.unread:
+        yield f"or the line above it: {main.unread.strip()}, {main.file}:{main.line - 1}"
+    for event in others[:1]:
+        yield f"or: {event.says}, {event.file}:{event.line}"
 
 
 def _evidence(main: Event, own: list[Event]) -> list[Event]:
@@ -258,7 +276,9 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     verdict = _made(place, ends[:1], events, says)
-    return verdict._replace(code=found.code, certainty="likely", cure=_cure(case, main, found.code))
+    return verdict._replace(
+        code=found.code, certainty="possible", cure=_cure(case, main, found.code)
+    )
 
 
 def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:

@@ -12,6 +12,13 @@ ENOUGH = 3  # lines of progress with growing numbers: the other ranks end at the
 _FOLLOWED = 2000  # lines after an event that are looked at
 _LONGEST = 400  # bytes of a line
 _DIGITS = 18  # of a number that is compared
+_COMPLAINT = re.compile(
+    r"\b(?:error|failed|failure|killed|aborted|fatal|unable|cannot|timed out)\b", re.IGNORECASE
+)
+# What introduces another line, is of jobgen, or has no two words.
+_INTRODUCES = re.compile(
+    r"(?::|\.\.\.)\s*$|\bterminate called\b|\braise \w|\bINFO\b|^jobgen: |^\W*\w+\W*$"
+)
 _FILE = os.path.join(os.path.dirname(__file__), "aftermath.txt")
 
 
@@ -85,6 +92,11 @@ class AftermathReader:
 def is_handled(line: bytes) -> bool:
     """Whether a line says what the program did about an error, such as one shown below it."""
     return _kind(line[:_LONGEST]) == "handled"
+
+
+def complains(line: str) -> bool:
+    """Whether a line says that something failed, and does not only introduce the next line."""
+    return bool(_COMPLAINT.search(line)) and not _INTRODUCES.search(line)
 
 
 def _kind(line: bytes) -> str:

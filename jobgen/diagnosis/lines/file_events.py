@@ -10,6 +10,7 @@ from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.aftermath import (
     Aftermath,
     AftermathReader,
+    complains,
     is_handled,
     says_end,
 )
@@ -39,6 +40,7 @@ EVENTS_OF_A_KIND = 40  # events of the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
 MOST_BARE = 500
+MOST_OF_A_LINE = 8  # events
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _LOGGED = re.compile(rb"\b(?:WARN(?:ING)?|ERROR)\b")
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
@@ -151,7 +153,7 @@ class File:
             self._reader.follow(LINES_FOLLOWED)
             label = self._report.label.over(label)
         above = ended.source if ended else plain(self._reader.before[:MOST_TEXT])
-        signs = matches(text, above)
+        signs = matches(text, above, "" if ended else self._unread(number, above))
         status = exit_status(text)
         if status and self._report.noticed is not None:
             noticed = {"noticed": str(self._report.noticed)}
@@ -165,6 +167,11 @@ class File:
         if events:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
             self._add_all(events, place, label, line_time(line))
+
+    def _unread(self, number: int, above: str) -> str:
+        """The line above, if it complains, and is of no event."""
+        is_read = any(event.line == number - 1 for event in self._events[-MOST_OF_A_LINE:])
+        return above if not is_read and complains(above) else ""
 
     def _note_announcement(self, number: int, process: object) -> None:
         """Note what the line above a traceback says of it."""

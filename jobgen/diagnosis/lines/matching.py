@@ -53,11 +53,12 @@ _PLAIN = re.compile(r"\(([^()|\6]*)\)(?!\*)")
 _GROUP = re.compile(r"\(([^()]*)\)(\*?)")
 
 
-def matches(text: str, above: str = "") -> list[Event]:
+def matches(text: str, above: str = "", unread: str = "") -> list[Event]:
     """The events of the first sign of each class that a line matches; none if it is harmless.
 
     A pattern with a line's end goes on in the line above, which is shown behind the line; after a
-    traceback, that is the source of its innermost frame.
+    traceback, that is the source of its innermost frame. Events of other patterns have the line
+    above as `unread`, if it is that.
     """
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
@@ -65,9 +66,10 @@ def matches(text: str, above: str = "") -> list[Event]:
     signs = _candidates(_shape(text))
     of_two_lines = [(code, sign) for code, sign in signs if above and _ABOVE.search(sign.pattern)]
     found = list(_matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines))
-    found += _matching(text, signs)
+    single = list(_matching(text, signs))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
-        found += _matching(text.lstrip(), signs)
+        single += _matching(text.lstrip(), signs)
+    found += [event._replace(unread=unread) for event in single]
     if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]

@@ -16,7 +16,7 @@ from jobgen.diagnosis.job_files import find_job_folder, is_job_id, queue_of
 from jobgen.diagnosis.job_folder.layout import changed, read_plain
 from jobgen.diagnosis.job_folder.silence import rank_files
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-from jobgen.diagnosis.judging.case import Case
+from jobgen.diagnosis.judging.case import CAUSES, Case
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.live.growing_file import GrowingFile
@@ -165,7 +165,9 @@ class Watch(Progress):
         """Say what the verdict has that is new; false if it may change with the next lines."""
         failure = None
         if verdict.code or verdict.evidence:
-            if not is_quiet and verdict.certainty in ("", "possible"):
+            main = verdict.evidence[0]
+            is_cause = verdict.code and main.role in CAUSES and main.certainty != "possible"
+            if not is_quiet and not is_cause:
                 return False
             place = (verdict.node, verdict.rank, verdict.one_of)
             failure = (verdict.code or verdict.says, *place)
