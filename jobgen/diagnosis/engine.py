@@ -56,6 +56,8 @@ def _judged(case: Case) -> Verdict:
     case.events += stalled
     verdict = judge(case)
     verdict = verdict._replace(lacks_end=not (case.says_end or case.ended_well))
+    if verdict.lacks_end and not verdict.evidence and case.complaint:
+        verdict = verdict._replace(notes=(*verdict.notes, f"this line complains: {case.complaint}"))
     is_read = verdict.says or verdict.evidence or len(case.no_logs) < len(case.lines)
     return verdict if is_read else verdict._replace(says=", ".join(case.no_logs[:MOST_NAMED]))
 
@@ -108,6 +110,8 @@ def add_file(case: Case, file: File) -> None:
     case.no_logs += [f"{file.name} {file.lacks}"] * bool(file.lacks)
     case.stacks += file.stacks.stacks
     case.says_end = case.says_end or (not case.events and file.says_end)
+    if not case.events and not case.complaint and file.complaint:
+        case.complaint = f"{file.complaint}, {file.name}"
     if file.ends_well and file.name in case.facts:
         case.ended_well.add(file.name)
     case.stacks_are_ordered |= file.stacks.are_ordered

@@ -15,7 +15,9 @@ WIDTH = 100
 CHARACTERS = 300  # of one line, and of parts of the first line
 NOTHING = "no failure found"
 _LACKS_END = """\
-nothing here says that the job ended well: give `jobgen why` all files of the job, or its number"""
+nothing here says that the job ended well: if it hung, its last line shows how far it came, and \
+`py-spy dump` of each rank where it waits (in NCCL, NCCL_DEBUG=INFO shows more); give `jobgen why` \
+all files of the job, or its number"""
 _FEWEST_OF_CURE = 30  # characters: a shorter part of a cure says nothing
 _DIFFERS = r"^it is in (?P<place>.+?), while (?P<others>.+)$"
 _ARE_IN = r"\b(?:is|are) in (?=\w)"

@@ -37,6 +37,7 @@ class Case(Census):
         self.answers: dict[str, str] = {}  # what NCCL's RAS answered, by file
         self.ended_well: set[str] = set()  # the files in which the scheduler says so
         self.says_end = False  # whether a file says that the job ended well; unknown with events
+        self.complaint = ""  # a line at a file's end that complains; unknown with events
         self.jobs: dict[str, set[str]] = {}  # whose answers of the scheduler they are, by file
         self.no_logs: list[str] = []  # which files are no logs, and why
         self.survived: list[Event] = []  # what the job got over

@@ -104,13 +104,13 @@ def ranked(groups: Groups) -> list[str]:
     return sorted(groups, key=lambda code: _key(groups, code))
 
 
-def _key(groups: Groups, code: str) -> tuple[int, int, bool, int, int]:
+def _key(groups: Groups, code: str) -> tuple[int, int, bool, int]:
     event = first(groups[code])
     others = [first(events) for other, events in groups.items() if other != code]
     earlier = sum(is_before(other, event) is True for other in others)
-    certainty = CERTAINTIES.index(event.certainty)
-    weak = max((code in codes_with("scheduler")) * 3, certainty) + (code in codes_with("general"))
-    return earlier, weak, event.role is Role.CONFIRMATION, certainty, event.line
+    weak = max((code in codes_with("scheduler")) * 3, (event.certainty == "possible") * 2)
+    weak += code in codes_with("general")
+    return earlier, weak, event.role is Role.CONFIRMATION, event.line
 
 
 # ---- ranks that are out of step ----

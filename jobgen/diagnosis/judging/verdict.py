@@ -207,7 +207,8 @@ def _doubts(main: Event, others: Sequence[Event]) -> Iterator[str]:
     if main.unread:
         yield f"or the line above it: {main.unread.strip()}, {main.file}:{main.line - 1}"
     for event in others[:1]:
-        yield f"or: {event.says}, {event.file}:{event.line}"
+        place = f"{event.file}:{event.line}" if event.line else event.file
+        yield f"or: {event.says}, {place}"
 
 
 def _evidence(main: Event, own: list[Event]) -> list[Event]:

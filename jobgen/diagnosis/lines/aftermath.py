@@ -15,9 +15,9 @@ _DIGITS = 18  # of a number that is compared
 _COMPLAINT = re.compile(
     r"\b(?:error|failed|failure|killed|aborted|fatal|unable|cannot|timed out)\b", re.IGNORECASE
 )
-# What introduces another line, is of jobgen, or has no two words.
+# What introduces another line, quotes a program, is of jobgen, or has no two words.
 _INTRODUCES = re.compile(
-    r"(?::|\.\.\.)\s*$|\bterminate called\b|\braise \w|\bINFO\b|^jobgen: |^\W*\w+\W*$"
+    r"(?::|\.\.\.)\s*$|\bterminate called\b|\braise \w|\bINFO\b|\] {2,}\S|^jobgen: |^\W*\w+\W*$"
 )
 _FILE = os.path.join(os.path.dirname(__file__), "aftermath.txt")
 

@@ -43,6 +43,7 @@ MOST_BARE = 500
 MOST_OF_A_LINE = 8  # events
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _LOGGED = re.compile(rb"\b(?:WARN(?:ING)?|ERROR)\b")
+_MILD = re.compile(r"\bWARN|Warning\b|^#")
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 _NUMBER = r"-?\d{1,9}"
 
@@ -91,6 +92,12 @@ class File:
     def says_end(self) -> bool:
         """Whether one of its last lines says that the job ended well."""
         return says_end(self._reader.end)
+
+    @property
+    def complaint(self) -> str:
+        """The first of its last lines that complains, and is no warning; "" if none does."""
+        lines = (plain(line[:MOST_TEXT]) for line in self._reader.end.split(b"\n"))
+        return next((each for each in lines if complains(each) and not _MILD.search(each)), "")
 
     @property
     def lacks(self) -> str:
