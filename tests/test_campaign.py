@@ -22,7 +22,7 @@ from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.forms import WHERE_AND_WHEN, Form, form_of
-from jobgen.campaign.jobs import Job, array_size
+from jobgen.campaign.jobs import Job
 from jobgen.campaign.lanes import BACK, predecessors
 from jobgen.campaign.states import read_states
 from jobgen.campaign.submit_jobs import locked
@@ -32,6 +32,7 @@ from jobgen.errors import run_command
 from jobgen.planning.job_options import OPTIONS
 from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
+from jobgen.submission.ending import array_size
 from jobgen.submission.machine import Answer
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import ArrayJob, JobStatus

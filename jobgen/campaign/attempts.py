@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from jobgen.campaign.forms import Form
-from jobgen.campaign.jobs import Job, array_size
-from jobgen.runs.chains import read_chain
-from jobgen.runs.records import Record, note_end
-from jobgen.submission.chain import DONE_FOR_GOOD, chain_status
+from jobgen.campaign.jobs import Job
+from jobgen.runs.records import Record
+from jobgen.submission.ending import Submitted
 from jobgen.submission.queues.job_queue import JobStatus
-from jobgen.submission.queues.own_jobs import number_of
 
 
 @dataclass(eq=False)
@@ -25,9 +23,14 @@ class Attempt:
     of_queue: JobStatus | None = None  # what its scheduler has said of it
 
     @property
+    def submitted(self) -> Submitted:
+        """What decides how it has ended."""
+        return Submitted(self.id, self.job.logs, self.job.array, self.job.is_chain)
+
+    @property
     def number(self) -> str:
         """The job's number, by which its queue is read."""
-        return number_of(self.id)
+        return self.submitted.number
 
     @property
     def order(self) -> int:
@@ -41,43 +44,12 @@ class Attempt:
 
     @property
     def status(self) -> int | None:
-        """The exit status, the worst of an array; None if it has none yet, or nobody knows it.
-
-        The records come first: a scheduler knows no status of some jobs, and forgets the others.
-        """
-        recorded = self._recorded
-        if recorded is not None or self.of_queue is None or self.is_queued:
-            return recorded
-        return 1 if self.job.is_chain else self.of_queue.exit_status  # it ended, and is not done
-
-    @property
-    def _recorded(self) -> int | None:
-        if self.job.is_chain:
-            events = read_chain(self.job.logs, self.number)
-            status = chain_status(events[-1]) if events else None
-            return 0 if status == DONE_FOR_GOOD else status
-        ends = {each.job: _status(each) for each in self.records}
-        own = ends.pop(self.id, None)
-        if own is not None or not self.job.array:
-            return own
-        of_tasks = [status for status in ends.values() if status is not None]
-        are_all = len(of_tasks) == len(ends) >= array_size(self.job.array)
-        return max(of_tasks) if are_all else None
+        """The exit status, the worst of an array; None if it has none yet, or nobody knows it."""
+        return self.submitted.status(self.records, self.of_queue)
 
     def note_end(self) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""
-        status = self.of_queue.exit_status if self.of_queue else None
-        if status is None or self._recorded is not None:
-            return
-        for record in self.records:
-            if record.job == self.id:
-                with suppress(OSError, ValueError, TypeError):
-                    note_end(record, status)
-
-
-def _status(record: Record) -> int | None:
-    """The exit status of a job; one that was ended from outside, with whatever status, failed."""
-    return 1 if record.outside and record.status == 0 else record.status
+        self.submitted.note_end(self.records, self.of_queue)
 
 
 @dataclass

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from jobgen.campaign.forms import Form, code_changes, form_of
 from jobgen.code_store.copies import CodeCopies
-from jobgen.code_store.store import folder_of_job
 from jobgen.errors import nearest_hint, problem, report
 from jobgen.generator import Generator
 from jobgen.keeper.carried import named_files
@@ -20,9 +19,10 @@ from jobgen.remote.files import logs_here
 from jobgen.remote.job import logs_of
 from jobgen.remote.place import login_of, place_there
 from jobgen.repository.matrix import Script
-from jobgen.runs.records import LOGS, Record
+from jobgen.runs.records import Record
 from jobgen.submission.login import Login
 from jobgen.submission.machine import HERE, Here, Machine
+from jobgen.submission.submit import log_folder
 
 # The own dependency of a script: in quotes where the scheduler needs them.
 _DEPENDENCY = {
@@ -123,8 +123,7 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         machine = login_of(script.host, folder)
         logs = folder / logs_here(machine, logs_of(plan))
     else:
-        machine, text = Here(str(folder)), request.log_folder or LOGS
-        logs = folder_of_job(text, request.chdir, folder, key="request.log_folder")
+        machine, logs = Here(str(folder)), log_folder(plan, folder)
     return Job(
         path=script.path,
         names=(plan.name, script.stem, script.key),
@@ -148,18 +147,6 @@ def _own_dependency(script: Script, plan: Plan) -> str:
         text = f"its dependency {value} is on one job or another: --at-once could not add to it"
         raise problem(script.tree.mark, text, "conflict", "a comma, which means all of them")
     return value
-
-
-def array_size(array: str) -> int:
-    """The number of jobs in an array such as 0-9%2, 0-15:4 or 1,4,7-9; 1 without one."""
-    size = 0
-    for part in array.partition("%")[0].split(","):
-        if found := re.fullmatch(r"(\d+)-(\d+)(?::(\d+))?", part):
-            first, last, step = (int(text or 1) for text in found.groups())
-            size += len(range(first, last + 1, step))
-        else:
-            size += 1
-    return size
 
 
 def chosen(jobs: Sequence[Job], only: Iterable[str]) -> list[Job]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.forms import Form, kept_forms
-from jobgen.campaign.jobs import Job, array_size
+from jobgen.campaign.jobs import Job
 from jobgen.errors import report
 from jobgen.quoting import quote_path
 from jobgen.remote.files import fetch_logs
 from jobgen.runs.records import Record, note_submission, read_records
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
-from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
+from jobgen.submission.queues.job_queue import QueuedJob
 from jobgen.submission.queues.own_jobs import (
     NoAnswer,
     array_of,
@@ -66,16 +66,9 @@ def _not_queued(states: Sequence[State]) -> list[State]:
         shown = by_number(queue)
         for state in own:
             for attempt in state.attempts[-1:]:
-                seen = shown.get(attempt.number)
-                attempt.of_queue = seen and _certain(seen, state.job.array)
+                attempt.of_queue = attempt.submitted.certain(shown.get(attempt.number))
         _adopt(own, queue, machine)
     return [each for each in states if not each.is_queued]
-
-
-def _certain(status: JobStatus, array: str) -> JobStatus | None:
-    """None for a success of some jobs of an array: Slurm's queue forgets them one by one."""
-    are_some = 0 < len(status.array_jobs) < array_size(array)
-    return None if are_some and status.exit_status == 0 else status
 
 
 def by_queue(states: Iterable[State]) -> Iterator[tuple[Machine, str, list[State]]]:

@@ -19,6 +19,7 @@ from jobgen.errors import JobgenError, problem, report
 from jobgen.runs.records import LOGS, keep_script, note_submission
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
 from jobgen.submission.queues.own_jobs import array_of, by_number, number_of, own_jobs
+from jobgen.submission.submit import hand_over
 
 _LOCK = "submission.lock"
 
@@ -95,25 +96,22 @@ def _queue_of(state: State) -> tuple[object, str]:
 
 def _submit(state: State, before: Sequence[str], lock: int) -> None:
     """Submit a job that waits for others, and add the attempt to its state. Raises JobgenError."""
-    job, queue = state.job, get_queue(state.job.scheduler)
+    job, queue = state.job, get_queue(state.job.scheduler, state.job.machine)
     script = _keep_script(job)
-    words = (*queue.submit, *dependency_words(job.scheduler, job.dependency, before))
-    answer = job.machine.submit(words, script, lock)
-    errors = answer.errors.strip()
-    lines = [line.strip() for line in answer.output.splitlines()]
-    found = next((each for line in lines if (each := queue.parse_id(line))), None)
-    if not found:
-        text = errors or f"it ended with status {answer.status}, and printed no id"
-        raise JobgenError(f"{job.path}: {queue.submit[0]} did not take it: {text}")
-    if errors:
-        report(errors)
     try:
-        note_submission(job.logs, found[0], script, job.place_there)
+        options = dependency_words(job.scheduler, job.dependency, before)
+        new = hand_over(script, queue, options, lock)
+    except JobgenError as error:
+        raise JobgenError(f"{job.path}: {error}") from None
+    if new.messages:
+        report(new.messages)
+    try:
+        note_submission(job.logs, new.id, script, job.place_there)
     except OSError as error:
         text = f"but its record cannot be written in {job.logs}: {error.strerror}"
-        raise WithoutRecord(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
-    new = Attempt(job, array_of(found[0]), job.form, of_queue=JobStatus("SUBMITTED"))
-    state.attempts.append(new)
+        raise WithoutRecord(f"{job.path}: it is submitted as job {new.id}, {text}") from None
+    attempt = Attempt(job, array_of(new.id), job.form, of_queue=JobStatus("SUBMITTED"))
+    state.attempts.append(attempt)
 
 
 def _keep_script(job: Job) -> bytes:

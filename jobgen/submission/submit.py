@@ -9,9 +9,12 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
+from jobgen.code_store.store import folder_of_job
 from jobgen.errors import JobgenError, problem, report
-from jobgen.runs.records import note_submission
+from jobgen.planning.plan import Plan
+from jobgen.runs.records import LOGS, note_submission
 from jobgen.schedulers import COMMANDS
 from jobgen.submission.follow import SubmittedJob, shell_status
 from jobgen.submission.machine import HERE, Machine
@@ -26,6 +29,41 @@ def check_submission(scheduler: str, output: str | None, is_here: bool = True) -
     command = get_queue(scheduler).submit[0]
     if is_here and not shutil.which(command):
         raise _cannot_run(command, "there is none on PATH", scheduler)
+
+
+def log_folder(plan: Plan, within: Path) -> Path:
+    """The folder of the records of a job that is submitted from the folder `within`.
+
+    Raises JobgenError if a $NAME in its path is not set here.
+    """
+    request = plan.request
+    text = request.log_folder or LOGS
+    return folder_of_job(text, request.chdir, within, key="request.log_folder")
+
+
+class Accepted(NamedTuple):
+    """A job that the scheduler has taken, and what its command said on stderr."""
+
+    id: str
+    cluster: str
+    messages: str
+
+
+def hand_over(
+    script: bytes, queue: JobQueue, options: Sequence[str] = (), lock: int | None = None
+) -> Accepted:
+    """Submit a script, and do not wait for the job. Raises JobgenError if it is not taken.
+
+    The command keeps the lock of this machine until it ends.
+    """
+    answer = queue.machine.submit((*queue.submit, *options), script, lock)
+    errors = answer.errors.strip()
+    lines = [line.strip() for line in answer.output.splitlines()]
+    found = next((each for line in lines if (each := queue.parse_id(line))), None)
+    if not found:
+        text = errors or f"it ended with status {answer.status}, and printed no id"
+        raise JobgenError(f"{queue.submit[0]} did not take it: {text}")
+    return Accepted(*found, errors)
 
 
 def submit_script(

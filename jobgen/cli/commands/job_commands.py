@@ -214,12 +214,10 @@ def _check_use(plan: Plan, script: str, options: dict[str, Any], submits: bool) 
 
 def _log_folder(plan: Plan) -> Path | None:
     """The folder of the job's record; None if a $NAME in its path is not set here."""
-    from jobgen.code_store.store import folder_of_job
-    from jobgen.runs.records import LOGS
+    from jobgen.submission.submit import log_folder
 
-    request = plan.request
     try:
-        return folder_of_job(request.log_folder or LOGS, request.chdir, Path.cwd())
+        return log_folder(plan, Path.cwd())
     except JobgenError:
         report("warning: the job has no record yet: its folder of logs is not known here")
         return None

@@ -91,18 +91,23 @@ def _joined(jobs: Sequence[QueuedJob]) -> JobStatus:
 
 
 def running(machine: Machine = HERE) -> Mapping[str, bool] | None:
-    """Whether each job of the user runs (True) or waits, by its id without the server.
+    """Whether each job of the user runs, as `which_run` has it.
 
-    An array is there, too, and waits as long as one of its jobs does. None if there is no
-    scheduler, or if it does not answer.
+    None if there is no scheduler, or if it does not answer.
     """
     schedulers = schedulers_on(machine)
     try:
         jobs = [job for each in schedulers for job in own_jobs(each, machine)]
     except NoAnswer:
         return None
-    if not schedulers:
-        return None
+    return which_run(jobs) if schedulers else None
+
+
+def which_run(jobs: Iterable[QueuedJob]) -> dict[str, bool]:
+    """Whether each job in the queue runs (True) or waits, by its id without the server.
+
+    An array is there, too, and waits as long as one of its jobs does.
+    """
     found: dict[str, bool] = {}
     for each in jobs:
         if each.status.exit_status is None:
