@@ -1,16 +1,23 @@
 """jobgen writes the batch script for a multi-node PyTorch job.
 
-In Python: `jobgen.script`, `jobgen.plan` and `jobgen.advice`; docs/api.md explains them, and
-`__init__.pyi` has their types.
+In Python: `jobgen.script`, `jobgen.plan`, `jobgen.advice` and `jobgen.submit`; docs/api.md explains
+them, and `__init__.pyi` has their types.
 """
 
 __version__ = "1.1.0"
-__all__ = ["JobgenError", "Plan", "Problem", "__version__", "advice", "plan", "script"]
+__all__ = [
+    *("End", "JobgenError", "Plan", "Problem", "SubmittedJob", "Verdict", "__version__"),
+    *("advice", "plan", "script", "submit"),
+]
 
 _MODULES = {
     "advice": "jobgen.api.calls",
     "plan": "jobgen.api.calls",
     "script": "jobgen.api.calls",
+    "submit": "jobgen.api.calls",
+    "End": "jobgen.api.job",
+    "SubmittedJob": "jobgen.api.job",
+    "Verdict": "jobgen.api.job",
     "JobgenError": "jobgen.errors",
     "Problem": "jobgen.errors",
     "Plan": "jobgen.planning.plan",

@@ -3,11 +3,24 @@
 from collections.abc import Mapping, Sequence
 
 from jobgen.api.calls import PathName, Profile, Values, Word, Words
+from jobgen.api.job import End, SubmittedJob, Verdict
 from jobgen.errors import JobgenError, Problem
 from jobgen.planning.plan import Plan
 
 __version__: str
-__all__ = ["JobgenError", "Plan", "Problem", "__version__", "advice", "plan", "script"]
+__all__ = [
+    "End",
+    "JobgenError",
+    "Plan",
+    "Problem",
+    "SubmittedJob",
+    "Verdict",
+    "__version__",
+    "advice",
+    "plan",
+    "script",
+    "submit",
+]
 
 def script(
     profile: Profile,
@@ -129,3 +142,43 @@ def advice(
     plain: bool | None = None,
     template: PathName | None = None,
 ) -> tuple[Problem, ...]: ...
+def submit(
+    profile: Profile,
+    program: Sequence[Word] = (),
+    *,
+    command: str | None = None,
+    folder: PathName | None = None,
+    environ: Mapping[str, str] | None = None,
+    hosts: Words | None = None,
+    nodes: int | str | None = None,
+    gpus_per_node: int | str | None = None,
+    time: int | str | None = None,
+    name: str | None = None,
+    partition: str | None = None,
+    queue: str | None = None,
+    account: str | None = None,
+    qos: str | None = None,
+    reservation: str | None = None,
+    constraint: str | None = None,
+    exclusive: bool | None = None,
+    shared: bool | None = None,
+    array: str | None = None,
+    after: Words | None = None,
+    mail: str | None = None,
+    mail_on: Words | None = None,
+    log_folder: PathName | None = None,
+    trainer: str | None = None,
+    code: PathName | None = None,
+    environment: Values | None = None,
+    set_values: Values | None = None,
+    directives: Words | None = None,
+    launcher: str | None = None,
+    rendezvous: str | None = None,
+    max_restarts: int | str | None = None,
+    stall: int | str | None = None,
+    requeue: bool | None = None,
+    chain: int | str | None = None,
+    signal: int | str | None = None,
+    plain: bool | None = None,
+    template: PathName | None = None,
+) -> SubmittedJob: ...

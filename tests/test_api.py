@@ -45,11 +45,13 @@ STUB_HEAD = """\
 from collections.abc import Mapping, Sequence
 
 from jobgen.api.calls import PathName, Profile, Values, Word, Words
+from jobgen.api.job import End, SubmittedJob, Verdict
 from jobgen.errors import JobgenError, Problem
 from jobgen.planning.plan import Plan
 
 __version__: str
 """
+CALLS = ("script", "plan", "advice", "submit")
 OF_CALLS = {"command", "folder", "environ"}  # options that are no fields of a command line
 
 
@@ -96,12 +98,12 @@ def test_import_alone_imports_nothing() -> None:
 def test_the_signatures_have_not_changed(update: bool) -> None:
     """A program of a user depends on them: docs/stability.md says how they may change."""
     text = ""
-    for name in ("script", "plan", "advice"):
+    for name in CALLS:
         signature = inspect.signature(getattr(jobgen, name))
         lines = [f"    {each}," for each in signature.parameters.values()]
         text += "\n".join([f"jobgen.{name}(", *lines, f") -> {signature.return_annotation}\n"])
     text = text.replace("'", "")
-    for cls in (jobgen.Problem, jobgen.Plan):
+    for cls in (jobgen.Problem, jobgen.Plan, jobgen.End):
         text += f"{cls.__name__}: {' '.join(cls._fields)}\n"
     text += f"names: {' '.join(jobgen.__all__)}\n"
     if update:
@@ -110,8 +112,9 @@ def test_the_signatures_have_not_changed(update: bool) -> None:
 
 
 def test_a_checker_of_types_reads_the_same_signatures(update: bool) -> None:
-    text = f"{STUB_HEAD}__all__ = {json.dumps(jobgen.__all__)}\n\n"
-    for name in ("script", "plan", "advice"):
+    names = "".join(f"    {json.dumps(name)},\n" for name in jobgen.__all__)
+    text = f"{STUB_HEAD}__all__ = [\n{names}]\n\n"
+    for name in CALLS:
         signature = inspect.signature(getattr(jobgen, name))
         lines = [f"    {each}," for each in signature.parameters.values()]
         lines.insert(2, "    *,")

@@ -1,6 +1,7 @@
-"""The functions for Python programs: `jobgen.script`, `jobgen.plan` and `jobgen.advice`.
+"""What a Python program calls: `jobgen.script`, `jobgen.plan`, `jobgen.advice` and `jobgen.submit`.
 
 The functions read their arguments and the files that the arguments name, but no command line and no
-environment variable of the process. They print nothing, and keep only compiled templates. Not here:
-code that submits or follows a job. docs/api.md is the page for users.
+environment variable of the process. They print nothing, and keep only compiled templates and the
+last answer of a scheduler. Not here: how a script is submitted, and how a job has ended
+(submission/), which the command line needs, too. docs/api.md is the page for users.
 """

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobgen.api.values import argument_type, given_profile, job_fields, path_text, variables
 from jobgen.errors import JobgenError, Problem, nearest_hint, problem
 from jobgen.generator import Generator, overrides
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
-from jobgen.planning.option_row import ALL, RANKS
+from jobgen.planning.option_row import ALL, RANKS, SCRIPT
 from jobgen.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from jobgen.api.job import SubmittedJob
 
 PathName = str | os.PathLike[str]
 Profile = str | os.PathLike[str] | Mapping[str, Any]
@@ -31,7 +34,7 @@ ARGUMENTS = {
     **{name: argument_type(row) for name, row in OPTIONS.items() if name != "profile"},
 }
 # The argument for each name by which a message of the command line calls an option.
-_PLACES = {**FIELD_OF_FLAG, "--": "program"}
+_PLACES = {**FIELD_OF_FLAG, "--": "program", "--submit": "submit"}
 
 
 def script(profile: Profile, program: Sequence[Word] = (), **options: Any) -> str:
@@ -66,6 +69,27 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
     """
     with _request("advice", profile, program, options) as (generator, job):
         return tuple(with_arguments(generator.advice(job, generator.plan(job))))
+
+
+def submit(profile: Profile, program: Sequence[Word] = (), **options: Any) -> SubmittedJob:
+    """Submit the script of a job, as the command line does with `--submit`; returns the job.
+
+    It is submitted in `folder`, and with the environment of this process. The arguments are those
+    of `script`.
+
+    Raises JobgenError for a job that cannot be, or that the scheduler does not take.
+    """
+    from jobgen.api import submission  # needed for no script
+
+    with _request("submit", profile, program, options) as (generator, job):
+        if job.command not in SCRIPT:
+            hint = f"one of: {', '.join(sorted(SCRIPT))}"
+            raise problem("command", f"{job.command!r:.40} submits nothing", "usage", hint)
+        plan = generator.plan(job)
+        script, within = generator.render(plan, job.template), generator.profiles.within
+        logs = submission.check(plan, within)
+        generator.keep_codes()
+        return submission.submit_plan(plan, script, within, logs)
 
 
 @contextmanager
@@ -179,5 +203,5 @@ def _signature(returned: str) -> Signature:
     )
 
 
-for _function in (script, plan, advice):
+for _function in (script, plan, advice, submit):
     setattr(_function, "__signature__", _signature(_function.__annotations__["return"]))  # noqa: B010

@@ -118,6 +118,14 @@ def read_records(logs: Path) -> list[Record]:
     return sorted(found, key=_order)
 
 
+def records_of(logs: Path, job: str) -> list[Record]:
+    """The records in a folder of logs of a job, and of all jobs of its array."""
+    number = re.split(r"[._\[]", job)[0]
+    found = [each for path in logs.glob(f"{number}[._]*") if (each := _read(path))]
+    own = (each for each in found if re.split(r"[._\[]", each.job)[0] == number)
+    return sorted(own, key=_order)
+
+
 def _order(record: Record) -> tuple[float, int, str]:
     """By the time; jobs of the same second by their numbers."""
     number = re.split("[^0-9]", record.job)[0]

@@ -73,7 +73,7 @@ def shell_status(status: int) -> int:
 
 
 @dataclass(frozen=True)
-class SubmittedJob:
+class FollowedJob:
     """A job in the queue; `process` is the submitting command if that waits for the job's end."""
 
     id: str

@@ -16,7 +16,7 @@ from jobgen.errors import JobgenError, problem, report
 from jobgen.planning.plan import Plan
 from jobgen.runs.records import LOGS, note_submission
 from jobgen.schedulers import COMMANDS
-from jobgen.submission.follow import SubmittedJob, shell_status
+from jobgen.submission.follow import FollowedJob, shell_status
 from jobgen.submission.machine import HERE, Machine
 from jobgen.submission.queues.job_queue import JobQueue, JobStatus, get_queue
 
@@ -94,7 +94,7 @@ def submit_script(
         if job_and_cluster is None:
             return _without_id(_wait(process), queue)
         place = str(logs).replace("$", "$$") if logs else ""
-        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, place)
+        job = FollowedJob(*job_and_cluster, queue, process if command_waits else None, place)
         if logs:
             _note(logs, job.id, script, "")
         job.announce()
@@ -119,7 +119,7 @@ def _submit_there(
     job_and_cluster = _read_id(answer.output.encode().splitlines(), queue)
     if job_and_cluster is None:
         return _without_id(answer.status or 0, queue)
-    job = SubmittedJob(*job_and_cluster, queue, None, logs_there)
+    job = FollowedJob(*job_and_cluster, queue, None, logs_there)
     if logs:
         _note(logs, job.id, script, logs_there)
     job.announce()

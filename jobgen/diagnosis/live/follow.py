@@ -26,7 +26,7 @@ from jobgen.diagnosis.report import event_line, head
 from jobgen.errors import problem, report
 from jobgen.paths import to_path, walk
 from jobgen.runs.records import LOGS
-from jobgen.submission.follow import Progress, SubmittedJob, last_line
+from jobgen.submission.follow import FollowedJob, Progress, last_line
 from jobgen.submission.queues.job_queue import JobStatus
 
 PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between two looks
@@ -54,7 +54,7 @@ def follow(words: Sequence[str], host: str | None = None) -> bool:
     if len(words) == 1 and is_job_id(words[0]) and not os.path.lexists(to_path(words[0])):
         if found := queue_of(words[0]):  # if there is none, the verdict says so
             queue, job, cluster = found
-            SubmittedJob(job, cluster, queue, None, LOGS).follow(_JobWatch(job))
+            FollowedJob(job, cluster, queue, None, LOGS).follow(_JobWatch(job))
         return True
     return not words or _follow_files(words)
 

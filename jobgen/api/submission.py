@@ -1,0 +1,67 @@
+"""Submits the script of a plan, as the command line does, and returns the job."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from time import time
+
+from jobgen.api.job import SubmittedJob
+from jobgen.errors import JobgenError, problem
+from jobgen.planning.plan import Plan
+from jobgen.runs.records import SCRIPTS, Record, keep_script, note_submission
+from jobgen.submission.ending import Submitted
+from jobgen.submission.environments import check_environments
+from jobgen.submission.local_process import LocalProcess
+from jobgen.submission.machine import Here
+from jobgen.submission.queues.job_queue import get_queue
+from jobgen.submission.submit import check_submission, hand_over, log_folder
+from jobgen.submission.watch import QueueWatch, Watch
+
+_WATCHES = {scheduler: QueueWatch(scheduler) for scheduler in ("slurm", "pbs")}
+
+
+def check(plan: Plan, within: Path) -> Path:
+    """The folder for the record of a job. Raises JobgenError if it cannot be submitted here."""
+    if plan.scheduler != "local":
+        check_submission(plan.scheduler, None)
+    if any(each.startswith("#SBATCH --clusters=") for each in plan.directives):
+        hint = "set SLURM_CLUSTERS=NAME, for all commands of Slurm"
+        raise problem("directives", "--clusters is in its script", "conflict", hint)
+    check_environments([plan], within)
+    return log_folder(plan, Path(os.path.abspath(within)))
+
+
+def submit_plan(plan: Plan, script: str, within: Path, logs: Path) -> SubmittedJob:
+    """Submit the script of a plan in a folder; its record is in `logs`. Raises JobgenError."""
+    array, is_chain = plan.request.array or "", bool(plan.launch.chain)
+    if plan.scheduler == "local":
+        process = _start(plan, script, within, logs)
+        return _with_record(Submitted(process.id, logs), script, process)
+    try:
+        queue = get_queue(plan.scheduler, Here(os.path.abspath(within)))
+        new = hand_over(script.encode(), queue)
+    except JobgenError as error:
+        raise problem("submit", "; ".join(str(error).splitlines()), "submit") from None
+    submitted = Submitted(new.id, logs, array, is_chain)
+    return _with_record(submitted, script, _WATCHES[plan.scheduler], new.cluster, new.messages)
+
+
+def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
+    try:
+        copy = logs / SCRIPTS / f"{keep_script(logs, script.encode())}.sh"
+    except OSError as error:
+        raise problem("submit", f"{error.filename or logs}: {error.strerror}", "output") from None
+    return LocalProcess(copy, Path(os.path.abspath(within)), plan.name)
+
+
+def _with_record(submitted: Submitted, script: str, watch: Watch, *more: str) -> SubmittedJob:
+    job, logs = submitted.id, submitted.logs
+    record = Record(job, hashlib.sha256(script.encode()).hexdigest(), time(), folder=logs)
+    try:
+        note_submission(logs, job, script.encode())
+    except OSError as error:
+        text = f"it is submitted as job {job}, but its record cannot be written in {logs}"
+        raise problem("submit", f"{text}: {error.strerror}", "output") from None
+    return SubmittedJob(submitted, script, record, watch, *more)
