@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ import jobgen
 from jobgen.api import job as api_job
 from jobgen.api.job import MOST_MISSES
 from jobgen.runs.records import read_records
-from jobgen.submission import local_process, watch
+from jobgen.submission import watch
 from jobgen.submission.follow import MOST_FAILURES
 from jobgen.submission.queues.own_jobs import NoAnswer
 from tests.helpers import jobgen as program
@@ -244,7 +246,7 @@ def test_a_scheduler_that_does_not_answer(slurm: Slurm, monkeypatch: pytest.Monk
 
 def test_mistakes_are_errors_with_problems(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
     (slurm.folder / "refuses").touch()
-    expected = {
+    expected: dict[str, dict[str, Any]] = {
         "submit: sbatch did not take it: sbatch: error: no such partition [submit]": {},
         "command: 'byhand' submits nothing; one of: local, qsub, sbatch [usage]": {"hosts": "a,b"},
         "nodes: 0 is out of range; a whole number from 1 to 1048576 [range]": {"nodes": 0},
@@ -331,6 +333,6 @@ def test_bash_that_does_not_start_is_an_error(
     def broken(*_: object, **__: object) -> None:
         raise OSError(12, "no memory")
 
-    monkeypatch.setattr(local_process.subprocess, "Popen", broken)
+    monkeypatch.setattr(subprocess, "Popen", broken)
     with pytest.raises(jobgen.JobgenError, match="submit: bash does not run here: no memory"):
         here(tmp_path, "true")
