@@ -105,6 +105,10 @@ def test_the_signatures_have_not_changed(update: bool) -> None:
     text = text.replace("'", "")
     for cls in (jobgen.Problem, jobgen.Plan, jobgen.End):
         text += f"{cls.__name__}: {' '.join(cls._fields)}\n"
+    methods = inspect.getmembers(jobgen.SubmittedJob, inspect.isfunction)
+    for name, method in methods:
+        if not name.startswith("_"):
+            text += f"SubmittedJob.{name}{inspect.signature(method)}\n".replace("'", "")
     text += f"names: {' '.join(jobgen.__all__)}\n"
     if update:
         GOLDEN.write_text(text, encoding="utf-8")

@@ -175,9 +175,11 @@ def test_an_array_is_one_job(slurm: Slurm) -> None:
     slurm.record(f"{job.id}_1")
     slurm.set(f"{job.id}_1", "RUNNING")
     assert job.state() == "1 ok, 1 running"
+    assert job.statuses() == {"0": 0}
     slurm.set(f"{job.id}_1", "FAILED", 3)
     slurm.record(f"{job.id}_1", end=2.0, status=3)
     assert job.wait(5) == ("1 ok, 1 failed 3", 3)
+    assert job.statuses() == {"0": 0, "1": 3}
 
 
 def test_jobs_that_are_asked_close_together_share_one_query(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from threading import Lock
 from time import monotonic, sleep
@@ -45,13 +46,14 @@ class Verdict(events.Verdict):
 class SubmittedJob:
     """A submitted job. Several threads may use it.
 
-    `id` is what the scheduler calls it, or the number of the process of a local job; `script` is
-    the text that was submitted, `logs` the folder with the job's record, and `messages` what the
-    scheduler's command said on stderr.
+    `scheduler` is slurm, pbs or local; `id` is what it calls the job, or the number of the process
+    of a local job; `script` is the text that was submitted, `logs` the folder with the job's
+    record, and `messages` what the scheduler's command said on stderr.
     """
 
     def __init__(
         self,
+        scheduler: str,
         submitted: Submitted,
         script: str,
         record: Record,
@@ -60,7 +62,7 @@ class SubmittedJob:
         messages: str = "",
     ) -> None:
         self.id, self.logs, self.script = submitted.id, submitted.logs, script
-        self.messages = messages
+        self.scheduler, self.messages = scheduler, messages
         self._submitted, self._watch, self._cluster = submitted, watch, cluster
         self._since, self._lock = monotonic(), Lock()
         self._record = record  # of its submission, if somebody removes the file
@@ -103,6 +105,15 @@ class SubmittedJob:
                 raise TimeoutError(f"job {self.id} has not ended in {timeout} s: {self._state()}")
             sleep(min(pause, rest))
             pause = min(pause * GROWTH, self._watch.longest_pause)
+
+    def statuses(self) -> dict[str, int]:
+        """The exit status of each job of an array that has written it, by its number."""
+        found = {}
+        for record in records_of(self.logs, self.id):
+            task = re.match(r"\d+[_[](\d+)", record.job)
+            if task and record.status is not None:
+                found[task[1]] = record.status
+        return found
 
     def cancel(self) -> None:
         """Ask the scheduler to end it; nothing happens to a job that has ended.

@@ -38,14 +38,15 @@ def submit_plan(plan: Plan, script: str, within: Path, logs: Path) -> SubmittedJ
     array, is_chain = plan.request.array or "", bool(plan.launch.chain)
     if plan.scheduler == "local":
         process = _start(plan, script, within, logs)
-        return _with_record(Submitted(process.id, logs), script, process)
+        return _with_record("local", Submitted(process.id, logs), script, process)
     try:
         queue = get_queue(plan.scheduler, Here(os.path.abspath(within)))
         new = hand_over(script.encode(), queue)
     except JobgenError as error:
         raise problem("submit", "; ".join(str(error).splitlines()), "submit") from None
     submitted = Submitted(new.id, logs, array, is_chain)
-    return _with_record(submitted, script, _WATCHES[plan.scheduler], new.cluster, new.messages)
+    watch = _WATCHES[plan.scheduler]
+    return _with_record(plan.scheduler, submitted, script, watch, new.cluster, new.messages)
 
 
 def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
@@ -56,7 +57,9 @@ def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
     return LocalProcess(copy, Path(os.path.abspath(within)), plan.name)
 
 
-def _with_record(submitted: Submitted, script: str, watch: Watch, *more: str) -> SubmittedJob:
+def _with_record(
+    scheduler: str, submitted: Submitted, script: str, watch: Watch, *more: str
+) -> SubmittedJob:
     job, logs = submitted.id, submitted.logs
     record = Record(job, hashlib.sha256(script.encode()).hexdigest(), time(), folder=logs)
     try:
@@ -64,4 +67,4 @@ def _with_record(submitted: Submitted, script: str, watch: Watch, *more: str) ->
     except OSError as error:
         text = f"it is submitted as job {job}, but its record cannot be written in {logs}"
         raise problem("submit", f"{text}: {error.strerror}", "output") from None
-    return SubmittedJob(submitted, script, record, watch, *more)
+    return SubmittedJob(scheduler, submitted, script, record, watch, *more)
