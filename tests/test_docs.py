@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,9 @@ def _name(page: Path) -> str:
 
 
 def page_cases() -> list[object]:
-    """The pages; `first-script` runs its program, which needs torch."""
-    marks = {"first-script": [pytest.mark.torch]}
+    """The pages; `first-script` and `hydra` run a program, which needs torch."""
+    without = pytest.mark.skipif(find_spec("hydra") is None, reason="hydra-core is not installed")
+    marks = {"first-script": [pytest.mark.torch], "hydra": [pytest.mark.torch, without]}
     return [pytest.param(page, id=_name(page), marks=marks.get(page.stem, [])) for page in PAGES]
 
 

@@ -1,0 +1,204 @@
+"""Submits the jobs of a multirun, each with a script of its own, or all of them as one array."""
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hydra.core.utils import JobReturn, JobStatus, filter_overrides
+from hydra.errors import CompactHydraException
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, open_dict
+
+from hydra_plugins.jobgen_launcher.command_line import options_of, words_of_job
+from hydra_plugins.jobgen_launcher.objective import FILE, read_objective
+from jobgen.errors import JobgenError, problem
+
+if TYPE_CHECKING:
+    import jobgen
+
+log = logging.getLogger(__name__)
+
+_BASIC = "hydra._internal.core_plugins.basic_sweeper.BasicSweeper"
+# Each job of an array becomes its own command.
+_JOBS = '''\
+"""Starts a job of this sweep, by its number; below are the arguments of each."""
+
+import os
+import sys
+
+JOBS = {{
+{lines}
+}}
+os.execv(sys.executable, [sys.executable, *JOBS[int(sys.argv[1])]])
+'''
+
+
+class _Job(NamedTuple):
+    """A job of the sweep."""
+
+    number: int
+    folder: Path
+    overrides: Sequence[str]
+    config: DictConfig
+    words: list[str]  # its program with the arguments
+
+
+class JobgenLauncher(Launcher):
+    """`hydra/launcher=jobgen`; the fields are those of `JobgenConf`."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._waits, self._at_once = bool(fields.get("wait")), fields.get("at_once")
+        self._is_array = bool(fields.get("one_array") or self._at_once)
+        self._profile, self._options = options_of(fields)
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        self._context, self._config = hydra_context, config
+        if not self._profile:
+            hint = "one of `jobgen profiles list`, or in $JOBGEN_PROFILE"
+            raise CompactHydraException(f"hydra.launcher.profile: no profile is named; {hint}")
+        self._needs_objective = config.hydra.sweeper._target_ != _BASIC
+        if self._needs_objective and not self._waits:
+            sweeper = config.hydra.sweeper._target_.rpartition(".")[2]
+            text = f"{sweeper} needs what the jobs return: set hydra.launcher.wait=true"
+            raise CompactHydraException(text)
+
+    def launch(
+        self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
+    ) -> Sequence[JobReturn]:
+        numbered = enumerate(job_overrides, initial_job_idx)
+        jobs = [self._job(number, overrides) for number, overrides in numbered]
+        with _errors_of_users():
+            self._keep_out_of_code(jobs[0])
+            submitted = self._submit(jobs)
+            return [self._returned(job, submitted[job.number]) for job in jobs]
+
+    def _job(self, number: int, overrides: Sequence[str]) -> _Job:
+        config = self._context.config_loader.load_sweep_config(self._config, list(overrides))
+        with open_dict(config):
+            config.hydra.job.id = config.hydra.job.num = number
+        sweep = config.hydra.sweep
+        folder = Path(config.hydra.runtime.cwd, sweep.dir, sweep.subdir)
+        words = words_of_job(config, overrides, folder, number, self._waits)
+        return _Job(number, folder, overrides, config, words)
+
+    def _keep_out_of_code(self, job: _Job) -> None:
+        """Make git ignore the sweep's folder. Raises JobgenError if it still is code to copy.
+
+        Then each job would have a copy of its own, with what those before it wrote.
+        """
+        import jobgen
+        from jobgen.code_store.code_files import IGNORE_FILE, code_files
+
+        cwd = self._config.hydra.runtime.cwd
+        code = jobgen.plan(self._profile, job.words, folder=cwd, **self._options).software.code
+        sweep, root = Path(cwd, self._config.hydra.sweep.dir), Path(cwd, code or "/")
+        if code is None or not sweep.is_relative_to(root):
+            return
+        sweep.mkdir(parents=True, exist_ok=True)
+        (sweep / ".gitignore").write_text("*\n")
+        inside = sweep.relative_to(root)
+        if any(each.path.startswith(os.fsencode(inside)) for each in code_files(root)):
+            top, hint = inside.parts[0], f"echo {inside.parts[0]} >> {root / IGNORE_FILE}"
+            raise problem("code", f"the output of sweeps in {top} is code there", "code", hint)
+
+    def _submit(self, jobs: Sequence[_Job]) -> "dict[int, jobgen.SubmittedJob]":
+        for job in jobs:
+            job.folder.mkdir(parents=True, exist_ok=True)
+            (job.folder / FILE).unlink(missing_ok=True)  # of an earlier sweep
+        if self._is_array and len(jobs) > 1:
+            return self._submit_array(jobs)
+        submitted = {}
+        for job in jobs:
+            new = submitted[job.number] = self._submitted(job.words, job.folder)
+            log.info(f"\t#{job.number} : {' '.join(filter_overrides(job.overrides))} : {new.id}")
+        return submitted
+
+    def _submit_array(self, jobs: Sequence[_Job]) -> "dict[int, jobgen.SubmittedJob]":
+        folder = Path(self._config.hydra.runtime.cwd, self._config.hydra.sweep.dir)
+        first, last = jobs[0].number, jobs[-1].number
+        lines = "\n".join(f"    {job.number}: {job.words!r}," for job in jobs)
+        file = folder / f"{first}-{last}" / "jobs.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(_JOBS.format(lines=lines), encoding="utf-8")
+        numbers = f"{first}-{last}" + (f"%{self._at_once}" if self._at_once else "")
+        more = {"name": self._config.hydra.job.name, **self._options, "array": numbers}
+        array = self._submitted([str(file), "%a"], file.parent, **more)
+        log.info(f"\t#{numbers} : {array.id}")
+        return dict.fromkeys((job.number for job in jobs), array)
+
+    def _submitted(self, words: list[str], folder: Path, **more: Any) -> "jobgen.SubmittedJob":
+        """Submit a script, and keep it in the folder; those of this machine run one by one."""
+        import jobgen
+        from jobgen.scripts.write import write
+
+        options = {**self._options, **more, "folder": self._config.hydra.runtime.cwd}
+        job = jobgen.submit(self._profile, words, **options)
+        write(job.script, str(folder / "job.sh"))
+        if job.messages:
+            log.warning(job.messages)
+        if job.scheduler == "local":
+            _wait_here(job)
+        return job
+
+    def _returned(self, job: _Job, submitted: "jobgen.SubmittedJob") -> JobReturn:
+        done = JobReturn(
+            overrides=list(job.config.hydra.overrides.task),
+            working_dir=str(job.folder),
+            task_name=job.config.hydra.job.name,
+            status=JobStatus.COMPLETED,
+        )
+        if not self._waits and submitted.scheduler != "local":
+            return done
+        try:
+            done.return_value = self._objective(job, submitted)
+        except CompactHydraException as error:  # the sweeper decides what becomes of it
+            done.status, done.return_value = JobStatus.FAILED, error
+        return done
+
+    def _objective(self, job: _Job, submitted: "jobgen.SubmittedJob") -> Any:
+        """What a job returned, when it has ended. Raises CompactHydraException if it failed."""
+        end = submitted.wait()
+        status = submitted.statuses().get(str(job.number), end.exit_status)
+        name = f"job {submitted.id}, #{job.number}"
+        if status != 0:
+            try:
+                verdict = str(submitted.why()).partition("\n")[0]
+            except JobgenError as error:  # nothing is left of it
+                verdict = str(error)
+            raise CompactHydraException(f"{name}: {end.state}: {verdict}")
+        try:
+            objective = read_objective(job.folder)
+        except ValueError as error:
+            raise CompactHydraException(f"{name}: {job.folder / FILE}: {error}") from None
+        if objective is None and self._needs_objective:
+            text = f"it returned nothing, and wrote no {job.folder / FILE}"
+            raise CompactHydraException(f"{name}: {text}")
+        return objective
+
+
+def _wait_here(job: "jobgen.SubmittedJob") -> None:
+    try:
+        job.wait()
+    except KeyboardInterrupt:
+        job.cancel()
+        raise
+
+
+@contextmanager
+def _errors_of_users() -> Iterator[None]:
+    """Show what a person can correct without a traceback."""
+    from jobgen.api.calls import ARGUMENTS
+
+    try:
+        yield
+    except JobgenError as error:
+        fields = "|".join(["profile", *ARGUMENTS])
+        text = re.sub(rf"(?m)^(?=({fields}):)", "hydra.launcher.", str(error))
+        raise CompactHydraException(text) from None
