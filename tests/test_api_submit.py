@@ -16,9 +16,10 @@ import pytest
 
 import jobgen
 from jobgen.api import job as api_job
+from jobgen.api import submission
 from jobgen.api.job import MOST_MISSES
 from jobgen.runs.records import read_records
-from jobgen.submission import watch
+from jobgen.submission import local_process, watch
 from jobgen.submission.follow import MOST_FAILURES
 from jobgen.submission.queues.own_jobs import NoAnswer
 from tests.helpers import jobgen as program
@@ -182,6 +183,44 @@ def test_an_array_is_one_job(slurm: Slurm) -> None:
     assert job.statuses() == {"0": 0, "1": 3}
 
 
+def test_a_chain_is_one_job_which_ends_when_the_training_is_done(slurm: Slurm) -> None:
+    job = slurm.submit(chain=3)
+    events = job.logs / f"chain-{job.id}"
+    events.write_text("2026-01-01T00:00:00 job 1 began on n1, progress 0\n")
+    slurm.set(job.id, "RUNNING")
+    with pytest.raises(TimeoutError):
+        job.wait(0.05)
+    with events.open("a") as file:
+        file.write("2026-01-01T01:00:00 job 1 goes on: the walltime\n")
+        file.write("2026-01-01T02:00:00 job 2 is done: status 0\n")
+    slurm.set(job.id, "CANCELLED")
+    assert job.wait(5) == ("done", 0)
+    stopped = slurm.submit(chain=3)
+    line = "2026-01-01T00:00:00 job 2 stopped without progress: status 1\n"
+    (job.logs / f"chain-{stopped.id}").write_text(line)
+    slurm.set(stopped.id, "CANCELLED")
+    assert stopped.wait(5) == ("stopped without progress", 1)
+
+
+def test_threads_that_submit_the_same_code_make_one_copy(slurm: Slurm) -> None:
+    code = slurm.folder / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print(1)")
+    lock = threading.Lock()  # the emulated sbatch counts files
+
+    def submitted(number: int) -> str:
+        script = jobgen.script("dgx-a100", ["train.py", number], code=code, folder=slurm.folder)
+        with lock:
+            job = slurm.submit("train.py", number, code=code)
+        assert job.script == script
+        return job.id
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(submitted, range(8)))) == 8
+    copies = (slurm.folder / ".jobgen/store/code").iterdir()
+    assert len([each for each in copies if each.is_dir()]) == 1
+
+
 def test_jobs_that_are_asked_close_together_share_one_query(
     slurm: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +366,23 @@ def test_a_local_job_is_cancelled_with_all_that_it_has_started(tmp_path: Path) -
     assert job.wait(60) == ("ended from outside", 143)
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
     job.cancel()
+
+
+def test_a_record_of_an_older_process_of_the_same_number_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reused(local_process.LocalProcess):
+        """Its number is that of a process which has left a record."""
+
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            old = {"job": self.id, "script": "", "begin": 1.0, "end": 2.0, "status": 3}
+            (tmp_path / f"jobgen-logs/{self.id}.json").write_text(json.dumps(old))
+
+    monkeypatch.setattr(submission, "LocalProcess", Reused)
+    job = here(tmp_path, "sleep 2")
+    assert job.state() == "begins"
+    assert job.wait(60) == ("ok", 0)
 
 
 def test_bash_that_does_not_start_is_an_error(

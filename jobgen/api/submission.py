@@ -10,7 +10,7 @@ from time import time
 from jobgen.api.job import SubmittedJob
 from jobgen.errors import JobgenError, problem
 from jobgen.planning.plan import Plan
-from jobgen.runs.records import SCRIPTS, Record, keep_script, note_submission
+from jobgen.runs.records import SCRIPTS, Record, keep_script, note_submission, records_of
 from jobgen.submission.ending import Submitted
 from jobgen.submission.environments import check_environments
 from jobgen.submission.local_process import LocalProcess
@@ -54,7 +54,11 @@ def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
         copy = logs / SCRIPTS / f"{keep_script(logs, script.encode())}.sh"
     except OSError as error:
         raise problem("submit", f"{error.filename or logs}: {error.strerror}", "output") from None
-    return LocalProcess(copy, Path(os.path.abspath(within)), plan.name)
+    begin = int(time())
+    process = LocalProcess(copy, Path(os.path.abspath(within)), plan.name)
+    if any((each.begin or each.submitted or 0) < begin for each in records_of(logs, process.id)):
+        (logs / f"{process.id}.json").unlink(missing_ok=True)  # of an older process of this number
+    return process
 
 
 def _with_record(

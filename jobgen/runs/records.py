@@ -121,7 +121,7 @@ def read_records(logs: Path) -> list[Record]:
 def records_of(logs: Path, job: str) -> list[Record]:
     """The records in a folder of logs of a job, and of all jobs of its array."""
     number = re.split(r"[._\[]", job)[0]
-    found = [each for path in logs.glob(f"{number}[._]*") if (each := _read(path))]
+    found = [each for path in logs.glob(f"{number}[._]*json") if (each := _read(path))]
     own = (each for each in found if re.split(r"[._\[]", each.job)[0] == number)
     return sorted(own, key=_order)
 

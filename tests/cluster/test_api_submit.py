@@ -143,13 +143,34 @@ except jobgen.JobgenError as error:
     assert not (here.folder / "jobgen-logs").exists()
 
 
-def test_jobs_of_pbs(real: PbsDesk) -> None:
-    assert isinstance(real.site, OpenPbs)
+def run_pbs(real: PbsDesk, text: str) -> subprocess.CompletedProcess[str]:
+    """A program of the user, on the login machine of PBS."""
     os.chown(real.folder, 20001, 20001)
     words = lab(ranks=1)
     pairs = list(zip(words[::2], words[1::2], strict=True))
     options: dict[str, Any] = {"launcher": "node", "environment": {"OMP_NUM_THREADS": 1}}
     options["set_values"] = [each for flag, each in pairs if flag == "--set"]
-    become = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", PBS + ALL, json.dumps(options)]
-    done = real.site.cluster.run(real.site.command(*become), cwd=real.folder, timeout=300)
-    check_ends(found(done), ("failed 5", 5, "failed 5"))
+    become = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", PBS + text, json.dumps(options)]
+    assert isinstance(real.site, OpenPbs)
+    return real.site.cluster.run(real.site.command(*become), cwd=real.folder, timeout=300)
+
+
+def test_jobs_of_pbs(real: PbsDesk) -> None:
+    check_ends(found(run_pbs(real, ALL)), ("failed 5", 5, "failed 5"))
+
+
+def test_a_pbs_without_a_history(real: PbsDesk) -> None:
+    """It forgets a job at its end, but a job's record has its status; a plain script has none."""
+    assert isinstance(real.site, OpenPbs)
+    text = """
+jobs = [submit("sh", "-c", "exit 7"), submit("sh", "-c", "exit 5", plain=True)]
+print(json.dumps([job.wait(120) for job in jobs]))
+"""
+    qmgr = [str(real.site.folder / "bin/qmgr"), "-c", "set server job_history_enable="]
+    real.site.cluster.run([*qmgr[:2], f"{qmgr[2]}false"])
+    try:
+        done = run_pbs(real, text)
+    finally:
+        real.site.cluster.run([*qmgr[:2], f"{qmgr[2]}true"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [["failed 7", 7], ["ended without a word", None]]
