@@ -6,8 +6,10 @@ import dataclasses
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -226,6 +228,19 @@ def test_an_array_has_the_arguments_of_each_job(app: Path) -> None:
     folder = script.parent.parent / "1"
     own = [f"hydra.run.dir={folder}", "hydra.job.num=1", "hydra.mode=RUN"]
     assert shown.stdout.splitlines() == ["train.py", "lr=3", *own]
+
+
+def test_ctrl_c_ends_waiting_and_no_job(app: Path) -> None:
+    words = [sys.executable, "train.py", "-m", *SLURM, "hydra.launcher.wait=true", "lr=2,3"]
+    with subprocess.Popen(words, cwd=app, stderr=subprocess.PIPE, text=True) as waiting:
+        limit = time.monotonic() + 60
+        while not (app / "queries").exists() and time.monotonic() < limit:
+            time.sleep(0.1)
+        waiting.send_signal(signal.SIGINT)
+        _, messages = waiting.communicate(timeout=60)
+    assert waiting.returncode == 1
+    assert messages.startswith("interrupted; jobs in a queue go on: jobgen runs shows them\n")
+    assert [(app / f"jobs/{job}").read_text() for job in (12, 13)] == ["PENDING 0\n"] * 2
 
 
 @pytest.mark.slow

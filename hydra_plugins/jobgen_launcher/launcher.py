@@ -202,3 +202,6 @@ def _errors_of_users() -> Iterator[None]:
         fields = "|".join(["profile", *ARGUMENTS])
         text = re.sub(rf"(?m)^(?=({fields}):)", "hydra.launcher.", str(error))
         raise CompactHydraException(text) from None
+    except KeyboardInterrupt:
+        text = "interrupted; jobs in a queue go on: jobgen runs shows them"
+        raise CompactHydraException(text) from None
