@@ -136,3 +136,6 @@ PARSE_SECONDS = 10
 # bytes of memory of the child process that parses; else 50 kB of `a|` take 5 GB; a pickle of 64 MB
 # takes 4 GB for lists, or 64 GB for a number
 PARSE_MEMORY = 2 << 30
+# submissions that the guard judges at once; else connections that send nothing are processes
+# without number
+GUARD_CHILDREN = 64

@@ -30,16 +30,12 @@ def ends_within_bounds(function: Callable[..., object], *arguments: Any) -> bool
 
 def _try(call: Callable[[], object]) -> None:
     """Make the call, and end this process: with status 0 if the call ended within the limits."""
-    import resource  # no browser has it
     import signal
 
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # faulthandler would write there
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        with suppress(ValueError):  # the system's own limit is lower
-            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-            resource.setrlimit(resource.RLIMIT_AS, (PARSE_MEMORY, hard))
+        bound_memory()
         signal.setitimer(signal.ITIMER_PROF, PARSE_SECONDS)  # SIGPROF ends even a call of C code
         call()
         status = 0
@@ -47,3 +43,13 @@ def _try(call: Callable[[], object]) -> None:
         status = int(isinstance(error, (MemoryError, RecursionError)))
     finally:
         os._exit(status)
+
+
+def bound_memory() -> None:
+    """Let this process use PARSE_MEMORY bytes at most, and write no core dump."""
+    import resource  # no browser has it
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with suppress(ValueError):  # the system's own limit is lower
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (PARSE_MEMORY, hard))

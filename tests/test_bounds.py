@@ -83,6 +83,7 @@ TESTS = {
     "RECORD_BYTES": "test_runs.py::test_a_huge_record_is_none",
     "PARSE_SECONDS": "test_lint.py::test_parsing_is_bounded_in_time",
     "PARSE_MEMORY": "test_lint.py::test_parsing_is_bounded_in_memory",
+    "GUARD_CHILDREN": "test_guard.py::test_connections_that_send_nothing_end_at_the_limit",
 }
 
 

@@ -47,12 +47,16 @@ COMMANDS = {
         "machinery": "The parts that make the lower half of a script: list, show NAME...",
         "completion": "The script that completes jobgen's words in a shell.",
     },
-    "Serve a site": {"page": "Write a web page on which people make scripts."},
+    "Serve a site": {
+        "page": "Write a web page on which people make scripts.",
+        "guard": "Lint each script at its submission: slurm, pbs, serve, report.",
+    },
 }
 _MODULES = {
     **dict.fromkeys([*COMMANDS["Write a script"], *COMMANDS["Work by hand"]], "job_commands"),
     **dict.fromkeys(["lint", "rules"], "lint_command"),
     "doctor": "doctor_command",
+    "guard": "guard_command",
     "machinery": "machinery_commands",
     "profiles": "profile_commands",
     "runs": "runs_command",

@@ -17,6 +17,7 @@ from jobgen.lint.files import (
 )
 from jobgen.lint.fix import Mended, end_of, mended
 from jobgen.lint.options import read_versions
+from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import NEEDS_PROFILE, NEEDS_VERSION, Finding
@@ -145,9 +146,14 @@ def _linted(text: str, path: str, settings: Settings) -> Linted:
     ]
 
 
-def problems_in(text: str, file: str, settings: Settings) -> list[Problem]:
-    """The problems of one script by the chosen rules, sorted by place; reads no configuration."""
-    return _problems(parse(text, file), settings, _indented(0))
+def problems_in(
+    text: str, file: str, settings: Settings, options: Sequence[Directive] = ()
+) -> list[Problem]:
+    """The problems of one script by the chosen rules, sorted by place; reads no configuration.
+
+    The `options` are those of sbatch's or qsub's command line.
+    """
+    return _problems(parse(text, file, options=options), settings, _indented(0))
 
 
 def _problems(

@@ -1,0 +1,81 @@
+"""Judges one submission: its script by the rules of lint, and the site's choice of rules."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jobgen.errors import JobgenError, Problem
+from jobgen.guard.settings import Choice
+from jobgen.lint.reader.commands import Command, Word
+from jobgen.lint.reader.directives import Directive, command_options
+from jobgen.lint.reader.parse import parse
+from jobgen.lint.reader.script import Script
+from jobgen.lint.run import problems_in
+from jobgen.schedulers import pbs, slurm_directives
+
+ACCEPTED, WARNED, REFUSED, EXEMPT = "accepted", "warned", "refused", "exempt"
+PROGRAMS = {"slurm": "sbatch", "pbs": "qsub"}
+
+
+class Submission(NamedTuple):
+    """A script, its name in messages, and the words after sbatch or qsub."""
+
+    scheduler: str
+    name: str
+    words: Sequence[str]
+    script: bytes
+
+
+class Verdict(NamedTuple):
+    """What is to be done with a job, and why; `gpu_hours` is what a refused job asks for."""
+
+    word: str
+    problems: Sequence[Problem] = ()
+    codes: Sequence[str] = ()  # that refuse the job, or else that warn
+    gpu_hours: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The verdict's word on a line, and then what its user reads."""
+        if not self.problems:
+            return f"{self.word}\n"
+        lines = str(JobgenError(self.problems))
+        head, last = "jobgen warns, and the job is submitted:", ""
+        if self.word == REFUSED:
+            head, code = "jobgen: the job is not submitted:", self.codes[0]
+            last = f"`jobgen rules {code}` explains it. If it is wrong here, write above that line:"
+            last += f" # jobgen: ignore={code} REASON\n"
+        return f"{self.word}\n{head}\n{lines}\n{last}"
+
+
+def judge(submission: Submission, choice: Choice) -> Verdict:
+    """The verdict on a submission; reads no file. Raises ValueError for what is no text."""
+    if b"\0" in submission.script:
+        raise ValueError("the script has zero bytes")
+    if not choice.lint:
+        return Verdict(ACCEPTED)
+    text = submission.script.decode("utf-8", "surrogateescape")
+    options = _options(submission)
+    problems = problems_in(text, submission.name, choice.lint, options)
+    refusing = [each for each in problems if each.code in choice.refused]
+    codes = sorted({each.code for each in refusing or problems})
+    if not refusing:
+        return Verdict(WARNED if problems else ACCEPTED, problems, codes)
+    hours = _gpu_hours(parse(text, submission.name, options=options))
+    return Verdict(REFUSED, refusing, codes, hours)
+
+
+def _options(submission: Submission) -> list[Directive]:
+    """The options of the command line; they replace the script's directives."""
+    words = [PROGRAMS[submission.scheduler], *submission.words]
+    return [*command_options(Command(tuple(Word(word, 1, 1) for word in words), 1, 1, 0))]
+
+
+def _gpu_hours(script: Script) -> float | None:
+    """The GPU-hours of one job of a script; None if it does not say its GPUs or its time."""
+    total, per_node = script.directive("gpus"), script.gpus_per_node
+    gpus = total.gpus if total else per_node and per_node.count * (script.nodes or 1)
+    times = [value for each in script.active_directives for name, value in each.resources
+             if name == "walltime"]  # fmt: skip
+    time = script.directive("time")
+    seconds = slurm_directives.seconds(time.value) if time else times and pbs.seconds(times[-1])
+    return gpus * seconds / 3600 if gpus and seconds else None

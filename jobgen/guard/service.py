@@ -1,0 +1,137 @@
+"""The service that judges scripts: each in a child process, which ends at the time limit.
+
+It runs as an account of its own. A script comes as bytes on a socket of Unix, with which the kernel
+says whose it is; the service opens no file of a user, and runs nothing of a script.
+"""
+
+import grp
+import json
+import os
+import pwd
+import select
+import signal
+import socket
+import struct
+import time
+from contextlib import suppress
+from datetime import datetime, timezone
+from gc import freeze
+from typing import Any, NoReturn
+
+from jobgen.bounds import GUARD_CHILDREN, LINT_BYTES
+from jobgen.errors import problem
+from jobgen.guard.judge import EXEMPT, Submission, Verdict, judge
+from jobgen.guard.settings import Choice, Guard
+from jobgen.untrusted_input import bound_memory
+
+TOO_LATE, FAILED = "late", "failed"  # words of the log beside those of verdicts
+_EXAMPLE = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py | tee log\n"
+
+
+def serve(choice: Choice) -> NoReturn:
+    """Answer submissions until a signal ends this process. Raises JobgenError."""
+    listener = _listener(choice.guard)
+    for scheduler in ("slurm", "pbs"):  # imports and compiles all that a child needs
+        judge(Submission(scheduler, "job.sh", ("-N", "2"), _EXAMPLE), choice)
+    freeze()
+    children: dict[int, int] = {}
+    while True:
+        ready = select.select([listener], [], [], 0.1 if children else None)[0]
+        _collect(children, choice)
+        if ready:
+            link, _ = listener.accept()
+            uid = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+            if child := os.fork():
+                children[child] = uid
+                link.close()
+            else:
+                listener.close()
+                _answer(link, uid, choice)
+
+
+def _listener(guard: Guard) -> socket.socket:
+    """The socket. Raises JobgenError if it cannot be made, or if the log cannot be written."""
+    place = f"socket: {guard.socket}"
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(guard.socket)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(guard.socket)
+        os.chmod(guard.socket, 0o666)  # all users submit
+        listener.listen(1024)
+        place = f"log: {guard.log}"
+        open(guard.log, "a").close()
+    except OSError as error:
+        raise problem(place, f"cannot be made: {error.strerror}", "output") from None
+    return listener
+
+
+def _collect(children: dict[int, int], choice: Choice) -> None:
+    """Collect the children that have ended, and log those that were ended; await one if full."""
+    while children:
+        child, status = os.waitpid(-1, 0 if len(children) >= GUARD_CHILDREN else os.WNOHANG)
+        if not child:
+            return
+        uid = children.pop(child)
+        if status:
+            word = TOO_LATE if os.WTERMSIG(status) == signal.SIGALRM else FAILED
+            _log(choice.guard.log, user=_user(uid), verdict=word)
+
+
+def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
+    """Answer one submission, log the answer, and end this process."""
+    status, start, guard = 1, time.monotonic(), choice.guard
+    try:
+        bound_memory()
+        signal.setitimer(signal.ITIMER_REAL, guard.time_limit / 1000)  # also ends C code
+        user, submission = _user(uid), _submission(link)
+        verdict = Verdict(EXEMPT) if _is_exempt(user, guard) else judge(submission, choice)
+        word = verdict.word
+        try:
+            link.sendall(verdict.text.encode("utf-8", "backslashreplace"))
+        except OSError:  # nobody waits any more
+            word = TOO_LATE
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        entry = {"codes": verdict.codes, "ms": round((time.monotonic() - start) * 1000)}
+        hours = {} if verdict.gpu_hours is None else {"gpu_hours": verdict.gpu_hours}
+        _log(guard.log, user=user, verdict=word, **entry, **hours)
+        status = 0
+    except Exception as error:  # whoever sent it
+        _log(guard.log, user=_user(uid), verdict=FAILED, error=f"{error!r:.200}")
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _submission(link: socket.socket) -> Submission:
+    data, most = b"", 2 * LINT_BYTES
+    while block := link.recv(1 << 18):
+        data += block
+        if len(data) > most:
+            raise ValueError("too large")
+    size, _, rest = data.partition(b"\n")
+    scheduler, name, *words = rest[: int(size)].decode("utf-8", "surrogateescape").split("\0")
+    return Submission(scheduler, name, words, rest[int(size) :])
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _is_exempt(user: str, guard: Guard) -> bool:
+    with suppress(KeyError):  # no such user or group
+        if user in guard.exempt_users:
+            return True
+        groups = os.getgrouplist(user, pwd.getpwnam(user).pw_gid) if guard.exempt_groups else ()
+        return any(grp.getgrnam(name).gr_gid in groups for name in guard.exempt_groups)
+    return False
+
+
+def _log(file: str, **values: Any) -> None:
+    """Add a line to the log, if it can be written: the answers matter more."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    with suppress(OSError), open(file, "a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"time": now, **values}) + "\n")

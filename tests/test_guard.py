@@ -1,0 +1,296 @@
+"""The guard's service and its client, with real processes; tests/cluster has the schedulers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobgen import bounds
+from jobgen.guard import client
+from jobgen.guard.report import report_on
+from jobgen.guard.settings import Guard, read_guard
+from jobgen.guard.texts import text_for
+from jobgen.quoting import quote
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2 --gpus-per-node=4 --time=3:00:00
+torchrun --nnodes=2 --nproc-per-node=4 --rdzv-endpoint=$HOSTNAME:29500 train.py
+"""
+WARNED = "#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py | tee log\n"
+GOOD = "#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py\n"
+COMMAND = (sys.executable, "-m", "jobgen", "guard")
+
+
+class Service:
+    """A service in a folder, with a limit that no busy machine exceeds unless a test sets one."""
+
+    def __init__(self, folder: Path, settings: str = "", time_limit: int = 60_000) -> None:
+        self.log, self.socket, self.file = (folder / name for name in ("log", "s", "guard.yaml"))
+        text = f"refuse: [JG101]\nlog: {self.log}\nsocket: {self.socket}\n"
+        self.file.write_text(f"{text}time_limit: {time_limit}\n{settings}")
+        self.socket.unlink(missing_ok=True)
+        self.process = subprocess.Popen([*COMMAND, "serve", str(self.file)])
+        limit = time.monotonic() + 60
+        while not (self.log.exists() and self.socket.exists()):
+            assert time.monotonic() < limit
+            assert self.process.poll() is None
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, source: str, name: str, *words: str, **more: Any) -> str:
+        argv = [sys.executable, "-I", "-S", client.__file__, str(self.socket), "slurm", source]
+        done = subprocess.run([*argv, name, *words], capture_output=True, **more, check=False)
+        return str(done.stdout, "utf-8")
+
+    def entries(self, verdict: str) -> list[dict[str, Any]]:
+        """The entries of the log with a verdict, when there is one."""
+        limit = time.monotonic() + 60
+        while not (found := [each for each in self.logged() if each["verdict"] == verdict]):
+            assert time.monotonic() < limit, self.logged()
+            time.sleep(0.05)
+        return found
+
+    def logged(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    running = Service(tmp_path)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "job.sh").write_text(BAD)
+    return tmp_path / "job.sh"
+
+
+def test_each_verdict_is_answered_and_logged(service: Service, script: Path) -> None:
+    answer = service.ask("file", str(script))
+    assert answer.startswith("refused\njobgen: the job is not submitted:\njob.sh:3:1: torchrun for")
+    assert answer.endswith("# jobgen: ignore=JG101 REASON\n")
+    [entry] = service.entries("refused")
+    assert (entry["codes"], entry["gpu_hours"]) == (["JG101"], 24)
+    script.write_text(WARNED)
+    answer = service.ask("file", str(script))
+    assert re.fullmatch(r"warned\njobgen warns, .*:\njob\.sh:3:1: .* \[JG304\]\n", answer)
+    script.write_text(GOOD)
+    assert service.ask("file", str(script)) == "accepted\n"
+    assert [each["verdict"] for each in service.logged()].count("accepted") >= 1
+
+
+def test_words_of_the_command_line_replace_directives(service: Service, script: Path) -> None:
+    words = ("-N", "1", "job.sh", "-N", "2")
+    assert "JG101" not in service.ask("file", str(script), *words)
+    assert "JG101" in service.ask("file", str(script), "--time=1:00:00", "job.sh", "-N", "1")
+    assert service.entries("refused")[0]["gpu_hours"] == 8
+
+
+def test_a_comment_in_the_script_is_the_way_out(service: Service, script: Path) -> None:
+    script.write_text(BAD.replace("torchrun", "# jobgen: ignore=JG101 a test\ntorchrun", 1))
+    assert "refused" not in service.ask("file", str(script))
+
+
+def test_a_script_in_a_pipe_stays_there(service: Service) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, BAD.encode())
+    os.close(writer)
+    assert service.ask("stdin", "-", stdin=reader).startswith("refused\n")
+    with os.fdopen(reader) as rest:
+        assert rest.read() == BAD
+
+
+def test_a_script_in_a_file_on_stdin_stays_there(service: Service, script: Path) -> None:
+    with script.open("rb") as stream:
+        assert service.ask("stdin", "-", stdin=stream).startswith("refused\n")
+        assert stream.read() == BAD.encode()
+
+
+def test_what_is_no_regular_file_is_not_read(service: Service, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", tmp_path, tmp_path / "none", "/dev/zero"):
+        assert service.ask("file", str(name)) == ""
+
+
+HOSTILE = [
+    b"#!/bin/bash\n$(touch pwned); `touch pwned`\n#SBATCH --output=$(touch pwned)\n",
+    b"#!/bin/bash\n" + b"a|" * 60_000,
+    b"#SBATCH --nodes=\xff\xfe\x00\x01\n",
+    b"\0" * 100,
+    b"#!/bin/bash\nif\n((\n" + b"(" * 30_000,
+    b"x" * (2 * bounds.LINT_BYTES),
+    b"",
+]
+
+
+def test_a_hostile_script_runs_nothing_and_ends(tmp_path: Path) -> None:
+    service = Service(tmp_path, time_limit=3000)
+    try:
+        for number, text in enumerate(HOSTILE):
+            (tmp_path / f"{number}").write_bytes(text)
+            service.ask("file", str(tmp_path / f"{number}"), "-J", "$(touch pwned)", cwd=tmp_path)
+        for text in (b"", b"-1\n", b"99999999999999\nx", b"2\nslurm\0", b"\xff" * 99):
+            with socket.socket(socket.AF_UNIX) as link:
+                link.connect(str(service.socket))
+                link.sendall(text)
+                link.shutdown(socket.SHUT_WR)
+        (tmp_path / "good").write_text(GOOD)
+        assert service.ask("file", str(tmp_path / "good")) == "accepted\n"
+        assert "zero bytes" in str(service.entries("failed"))
+    finally:
+        service.stop()
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_connections_that_send_nothing_end_at_the_limit(tmp_path: Path) -> None:
+    """GUARD_CHILDREN of them hold others up no longer."""
+    service = Service(tmp_path, time_limit=2000)
+    links = [socket.socket(socket.AF_UNIX) for _ in range(bounds.GUARD_CHILDREN + 5)]
+    try:
+        for link in links:
+            link.connect(str(service.socket))
+        (tmp_path / "good").write_text(GOOD)
+        children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children")
+        assert len(children.read_text().split()) <= bounds.GUARD_CHILDREN
+        assert service.entries("late")
+        assert service.ask("file", str(tmp_path / "good")) == "accepted\n"
+    finally:
+        for link in links:
+            link.close()
+        service.stop()
+
+
+def test_a_full_disk_changes_no_answer(tmp_path: Path, script: Path) -> None:
+    (tmp_path / "log").symlink_to("/dev/full")
+    service = Service(tmp_path)
+    try:
+        for _ in range(3):
+            assert service.ask("file", str(script)).startswith("refused")
+        assert service.process.poll() is None
+    finally:
+        service.stop()
+
+
+def test_users_and_groups_are_exempt(tmp_path: Path, script: Path) -> None:
+    import grp
+    import pwd
+
+    user = pwd.getpwuid(os.getuid())
+    group = grp.getgrgid(user.pw_gid).gr_name
+    for more in (f"exempt_users: [{user.pw_name}]", f"exempt_groups: [{group}]"):
+        service = Service(tmp_path, more)
+        try:
+            assert service.ask("file", str(script)) == "exempt\n"
+        finally:
+            service.stop()
+
+
+def test_it_warns_only_of_the_chosen_rules(tmp_path: Path, script: Path) -> None:
+    service = Service(tmp_path, "warn: [JG1]")
+    try:
+        script.write_text(WARNED)
+        assert service.ask("file", str(script)) == "accepted\n"
+        script.write_text(BAD)
+        assert service.ask("file", str(script)).startswith("refused\n")
+    finally:
+        service.stop()
+
+
+def test_the_service_ends_with_a_signal(service: Service) -> None:
+    service.process.send_signal(signal.SIGTERM)
+    assert service.process.wait(60) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("refuse: [JG999]", "refuse: there is no rule 'JG999'"),
+        ("warn: JG1", "expected a list"),
+        ("time_limit: 0", "0 is out of range; a whole number from 1 to 60000"),
+        ("log: here", "expected an absolute path, got 'here'"),
+        ("versions: [slurm=1.0]", "versions: no Slurm '1.0' is known"),
+        ("profile: none-such", "none-such"),
+        ("refuze: [JG101]", "unknown key `refuze`; write `refuse: [JG101]`"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "guard.yaml"
+    file.write_text(text + "\n")
+    done = subprocess.run(
+        [*COMMAND, "slurm", str(file)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert str(file) in done.stderr
+
+
+def test_a_log_or_socket_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    for key in ("log", "socket"):
+        (tmp_path / "guard.yaml").write_text(f"log: {tmp_path}/l\nsocket: {tmp_path}/s\n")
+        text = (tmp_path / "guard.yaml").read_text().replace(f"{key}: ", f"{key}: /proc/none")
+        (tmp_path / "guard.yaml").write_text(text)
+        argv = [*COMMAND, "serve", str(tmp_path / "guard.yaml")]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2
+        assert f"jobgen: {key}: /proc/none" in done.stderr
+
+
+def test_the_texts_quote_their_values() -> None:
+    guard = Guard(socket="/run/it's $(x)/s")
+    compile(text_for("pbs", guard), "hook", "exec")
+    assert f"[==[timeout -s KILL 0.15 {sys.executable} -I -S " in text_for("slurm", guard)
+    assert quote(guard.socket) in text_for("slurm", guard)
+
+
+def _log(*verdicts: tuple[str, Sequence[str], float | None]) -> list[str]:
+    return [
+        json.dumps(
+            {"time": f"2026-11-0{day}T10:00:00+00:00", "verdict": word, "codes": codes, "ms": day}
+            | ({} if hours is None else {"gpu_hours": hours})
+        )
+        for day, (word, codes, hours) in enumerate(verdicts, 1)
+    ]
+
+
+def test_the_report_sums_up_the_log() -> None:
+    lines = _log(
+        ("refused", ["JG101"], 1200.4), ("refused", ["JG101"], None), ("warned", ["JG304"], None)
+    )
+    assert report_on([*lines, '{"time": "2026-1']) == (
+        "3 submissions from 2026-11-01 to 2026-11-03\n"
+        "refused 2; warned 1\n"
+        "time: half within 2 ms, 99 of 100 within 3 ms\n"
+        "refused jobs asked for 1,200 GPU-hours; 1 more did not say their GPUs or time\n"
+        "\n"
+        "rule   refused  warned\n"
+        "JG101        2       0  torchrun for several nodes runs on the first node only\n"
+        "JG304        0       1  A pipe hides the exit status of the run\n"
+    )
+    assert report_on(lines, "2026-11-03").startswith("1 submission from 2026-11-03")
+    assert report_on(lines, "2027-01-01") == "no submissions\n"
+
+
+def test_the_settings_of_a_file_are_read(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text("refuse: [jg10, JG212]\nwarn: [JG3]\n")
+    choice = read_guard(str(tmp_path / "g.yaml"))
+    assert "JG101" in choice.refused
+    assert "JG212" not in choice.refused
+    assert choice.lint
+    assert all(code.startswith(("JG10", "JG3")) for code in choice.lint.select)
