@@ -146,7 +146,7 @@ def test_a_hostile_script_runs_nothing_and_ends(tmp_path: Path) -> None:
         for number, text in enumerate(HOSTILE):
             (tmp_path / f"{number}").write_bytes(text)
             service.ask("file", str(tmp_path / f"{number}"), "-J", "$(touch pwned)", cwd=tmp_path)
-        for text in (b"", b"-1\n", b"99999999999999\nx", b"2\nslurm\0", b"\xff" * 99):
+        for text in (b"", b"-1 0\n", b"99999999999 1\nx", b"7 1\nslurm\0x", b"\xff" * 99, b"1\n"):
             with socket.socket(socket.AF_UNIX) as link:
                 link.connect(str(service.socket))
                 link.sendall(text)

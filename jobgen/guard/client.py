@@ -21,7 +21,7 @@ def run(address: str, scheduler: str, source: str, name: str, *words: str) -> No
     head = "\0".join((scheduler, name, *words)).encode("utf-8", "surrogateescape")
     link = socket(AF_UNIX, SOCK_STREAM)
     link.connect(address)
-    link.sendall(b"%d\n%b%b" % (len(head), head, script))
+    link.sendall(b"%d %d\n%b%b" % (len(head), len(script), head, script))
     link.shutdown(SHUT_WR)
     while block := link.recv(1 << 18):
         posix.write(1, block)

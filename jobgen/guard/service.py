@@ -80,38 +80,39 @@ def _collect(children: dict[int, int], choice: Choice) -> None:
 
 def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
     """Answer one submission, log the answer, and end this process."""
-    status, start, guard = 1, time.monotonic(), choice.guard
+    start, guard = time.monotonic(), choice.guard
     try:
         bound_memory()
         signal.setitimer(signal.ITIMER_REAL, guard.time_limit / 1000)  # also ends C code
         user, submission = _user(uid), _submission(link)
         verdict = Verdict(EXEMPT) if _is_exempt(user, guard) else judge(submission, choice)
-        word = verdict.word
-        try:
-            link.sendall(verdict.text.encode("utf-8", "backslashreplace"))
-        except OSError:  # nobody waits any more
-            word = TOO_LATE
+        link.sendall(verdict.text.encode("utf-8", "backslashreplace"))
         signal.setitimer(signal.ITIMER_REAL, 0)
         entry = {"codes": verdict.codes, "ms": round((time.monotonic() - start) * 1000)}
         hours = {} if verdict.gpu_hours is None else {"gpu_hours": verdict.gpu_hours}
-        _log(guard.log, user=user, verdict=word, **entry, **hours)
-        status = 0
+        _log(guard.log, user=user, verdict=verdict.word, **entry, **hours)
+    except OSError:  # nobody waits any more
+        _log(guard.log, user=_user(uid), verdict=TOO_LATE)
     except Exception as error:  # whoever sent it
         _log(guard.log, user=_user(uid), verdict=FAILED, error=f"{error!r:.200}")
-        status = 0
     finally:
-        os._exit(status)
+        os._exit(0)
 
 
 def _submission(link: socket.socket) -> Submission:
+    """What a client sends. Raises OSError if the client has been ended."""
     data, most = b"", 2 * LINT_BYTES
-    while block := link.recv(1 << 18):
+    while len(data) <= most and (block := link.recv(1 << 18)):
         data += block
-        if len(data) > most:
-            raise ValueError("too large")
-    size, _, rest = data.partition(b"\n")
-    scheduler, name, *words = rest[: int(size)].decode("utf-8", "surrogateescape").split("\0")
-    return Submission(scheduler, name, words, rest[int(size) :])
+    first, _, rest = data.partition(b"\n")
+    head, length = map(int, first.split() or (0, 1))
+    script = rest[head:]
+    if length > LINT_BYTES:
+        raise ValueError(f"a script of {length} bytes")
+    if len(script) != length:
+        raise ConnectionError
+    scheduler, name, *words = rest[:head].decode("utf-8", "surrogateescape").split("\0")
+    return Submission(scheduler, name, words, script)
 
 
 def _user(uid: int) -> str:

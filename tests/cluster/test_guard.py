@@ -20,6 +20,7 @@ import pytest
 
 from tests.cluster.harness import Cluster, until
 from tests.cluster.site import USER, OpenPbs, Site
+from tests.test_docs import ROOT, blocks_of
 from tests.test_guard import BAD, COMMAND, GOOD, WARNED
 
 NOBODY = 65534
@@ -55,6 +56,7 @@ class Guarded:
         self.file.write_text(text + more)
 
     def start(self) -> None:
+        (self.own / "s").unlink(missing_ok=True)
         words = ("setpriv", "--pdeathsig", "KILL", *COMMAND, "serve", str(self.file))
         argv = self.cluster.command(as_user(NOBODY, *words))
         self.service = subprocess.Popen(argv, env=self.cluster.environment())
@@ -249,6 +251,16 @@ def test_slurm_runs_nothing_of_hostile_words(slurm: SlurmGuard) -> None:
     assert slurm.run("sbatch", *words, "--wrap", "$(touch pwned)'\n").returncode == 0
     assert not list(slurm.folder.glob("pwned"))
     assert slurm.entries("refused")[0]["user"] == "nobody"
+
+
+def test_slurm_shows_what_the_page_shows(slurm: SlurmGuard) -> None:
+    blocks = {block.words: block.content for block in blocks_of(ROOT / "docs/guard.md")}
+    slurm.stop()
+    slurm.settings(60_000, blocks["guard.yaml"].partition("\n")[2])
+    slurm.start()
+    (slurm.folder / "job.sh").write_text(blocks["job.sh"])
+    shown = blocks["needs Slurm; tests/cluster/test_guard.py runs it"]
+    assert shown == "$ sbatch job.sh\n" + slurm.run("sbatch", "job.sh").stderr
 
 
 # ---- OpenPBS ----
