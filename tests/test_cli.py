@@ -192,7 +192,7 @@ def test_help_and_version() -> None:
             "byhand",
         ),
         *("doctor", "why", "runs", "detect", "profiles", "trainers", "templates", "machinery"),
-        *("completion", "page"),
+        *("completion", "page", "guard"),
     ]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 

@@ -84,10 +84,8 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = (
-    "build byhand check completion detect doctor interactive lint local machinery page profiles"
-)
-COMMANDS += " qsub rules runs sbatch store templates trainers why"
+COMMANDS = "build byhand check completion detect doctor guard interactive lint local machinery page"
+COMMANDS += " profiles qsub rules runs sbatch store templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

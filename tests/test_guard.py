@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -12,15 +14,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from jobgen import bounds
-from jobgen.guard import client
+from jobgen.guard import client, texts
 from jobgen.guard.report import report_on
 from jobgen.guard.settings import Guard, read_guard
-from jobgen.guard.texts import text_for
 from jobgen.quoting import quote
 
 BAD = """\
@@ -53,7 +56,7 @@ class Service:
         self.process.wait()
 
     def ask(self, source: str, name: str, *words: str, **more: Any) -> str:
-        argv = [sys.executable, "-I", "-S", client.__file__, str(self.socket), "slurm", source]
+        argv = [sys.executable, "-I", "-S", client.__file__, str(self.socket), source]
         done = subprocess.run([*argv, name, *words], capture_output=True, **more, check=False)
         return str(done.stdout, "utf-8")
 
@@ -103,6 +106,36 @@ def test_words_of_the_command_line_replace_directives(service: Service, script: 
     assert service.entries("refused")[0]["gpu_hours"] == 8
 
 
+def test_only_root_names_another_user() -> None:
+    """As the hook of PBS does; other users are those whom the kernel names."""
+    head = b"someone\0pbs\0job.sh"
+    request = b"%d %d\n%b%b" % (len(head), len(GOOD), head, GOOD.encode())
+    users = [os.getuid()] if os.getuid() else [0, 1]
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # pytest's folders are closed to others
+        service = Service(Path(folder))
+        try:
+            for user in users:
+                words = ("setpriv", f"--reuid={user}") if user != os.getuid() else ()
+                argv = [*words, sys.executable, "-c", SENDS, str(service.socket)]
+                done = subprocess.run(argv, input=request, capture_output=True, check=True)
+                assert done.stdout == b"accepted\n"
+            named = [pwd.getpwuid(user).pw_name if user else "someone" for user in users]
+            assert [each["user"] for each in service.entries("accepted")] == named
+        finally:
+            service.stop()
+
+
+SENDS = """
+import socket, sys
+link = socket.socket(socket.AF_UNIX)
+link.connect(sys.argv[1])
+link.sendall(sys.stdin.buffer.read())
+link.shutdown(socket.SHUT_WR)
+sys.stdout.write(link.recv(100).decode())
+"""
+
+
 def test_a_comment_in_the_script_is_the_way_out(service: Service, script: Path) -> None:
     script.write_text(BAD.replace("torchrun", "# jobgen: ignore=JG101 a test\ntorchrun", 1))
     assert "refused" not in service.ask("file", str(script))
@@ -146,7 +179,14 @@ def test_a_hostile_script_runs_nothing_and_ends(tmp_path: Path) -> None:
         for number, text in enumerate(HOSTILE):
             (tmp_path / f"{number}").write_bytes(text)
             service.ask("file", str(tmp_path / f"{number}"), "-J", "$(touch pwned)", cwd=tmp_path)
-        for text in (b"", b"-1 0\n", b"99999999999 1\nx", b"7 1\nslurm\0x", b"\xff" * 99, b"1\n"):
+        for text in (
+            b"",
+            b"-1 0\n",
+            b"99999999999 1\nx",
+            b"9 1\n\0sl\0x\0y\0x",
+            b"\xff" * 99,
+            b"1\n",
+        ):
             with socket.socket(socket.AF_UNIX) as link:
                 link.connect(str(service.socket))
                 link.sendall(text)
@@ -189,9 +229,6 @@ def test_a_full_disk_changes_no_answer(tmp_path: Path, script: Path) -> None:
 
 
 def test_users_and_groups_are_exempt(tmp_path: Path, script: Path) -> None:
-    import grp
-    import pwd
-
     user = pwd.getpwuid(os.getuid())
     group = grp.getgrgid(user.pw_gid).gr_name
     for more in (f"exempt_users: [{user.pw_name}]", f"exempt_groups: [{group}]"):
@@ -254,9 +291,56 @@ def test_a_log_or_socket_that_cannot_be_made_is_an_error(tmp_path: Path) -> None
 
 def test_the_texts_quote_their_values() -> None:
     guard = Guard(socket="/run/it's $(x)/s")
-    compile(text_for("pbs", guard), "hook", "exec")
-    assert f"[==[timeout -s KILL 0.15 {sys.executable} -I -S " in text_for("slurm", guard)
-    assert quote(guard.socket) in text_for("slurm", guard)
+    compile(texts.pbs(guard), "hook", "exec")
+    assert f"/timeout -s KILL 0.15 {sys.executable} -I -S " in texts.slurm(guard)
+    assert quote(guard.socket) in texts.slurm(guard)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="PBS runs a hook as root")
+def test_the_hook_reads_with_the_rights_of_a_user_and_never_waits() -> None:
+    event = SimpleNamespace(job=None, accept=lambda: None)
+    module = SimpleNamespace(event=lambda: event, LOG_WARNING=4, logmsg=lambda *_: None)
+    hook: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setitem(sys.modules, "pbs", module)
+        exec(texts.pbs(Guard(time_limit=60_000)), hook)
+        Path(folder).chmod(0o755)
+        for name, mode in (("open", 0o644), ("closed", 0o600)):
+            (Path(folder) / name).write_text(GOOD)
+            (Path(folder) / name).chmod(mode)
+        os.mkfifo(f"{folder}/pipe", 0o644)
+        end = time.monotonic() + 60
+
+        def read(name: str, user: str = "nobody") -> bytes | None:
+            text = hook["text_of"](user, os.path.join(folder, name), end)
+            assert text is None or isinstance(text, bytes)
+            return text
+
+        assert read("open") == GOOD.encode()
+        assert read("closed") is None
+        assert read("open", "root") is None
+        assert read("pipe") in (b"", None)
+        assert read(".") is None
+        assert len(read("/dev/zero") or b"") == bounds.LINT_BYTES + 1
+        with pytest.raises(subprocess.TimeoutExpired):
+            hook["text_of"]("nobody", f"{folder}/open", time.monotonic() - 1)
+
+
+def test_the_hook_finds_the_script_in_the_words_of_qsub() -> None:
+    module = SimpleNamespace(event=lambda: None, LOG_WARNING=4, logmsg=lambda *_: None)
+    hook: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pbs", module)
+        text = texts.pbs(Guard()).partition("event, refusal =")[0]
+        exec(text, hook)
+    job = SimpleNamespace(Variable_List={"PBS_O_WORKDIR": "/home/x"})
+    for words, path in {
+        "-l select=1 -Vh job.sh a -N b": "/home/x/job.sh",
+        "-N x /a/job.sh": "/a/job.sh",
+        "-l select=1 -- /bin/true x": None,
+        "-h": None,
+    }.items():
+        assert hook["path_of"](job, words.split()) == path, words
 
 
 def _log(*verdicts: tuple[str, Sequence[str], float | None]) -> list[str]:

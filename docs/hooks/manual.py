@@ -10,6 +10,7 @@ import click
 from option_effects import SAMPLES, all_options, as_markdown, changes
 
 import jobgen.cli.commands.doctor_command
+import jobgen.cli.commands.guard_command
 import jobgen.cli.commands.lint_command
 import jobgen.cli.commands.machinery_commands
 import jobgen.cli.commands.profile_commands

@@ -1,6 +1,6 @@
 -- Lints each script at its submission. `jobgen guard slurm` writes this text; don't edit it.
--- First put it beside slurm.conf on each machine with sbatch, as cli_filter.lua (or append it to the
--- one that you have). Only then write into slurm.conf, as sbatch refuses all jobs if there is none:
+-- First put it beside slurm.conf on all machines, as cli_filter.lua (or append it to the one that you
+-- have). Only then write into slurm.conf, since without the file sbatch and srun end with an error:
 --     CLIFilterPlugins=cli_filter/lua
 do
   local COMMAND = @COMMAND@
@@ -44,7 +44,8 @@ do
     if wrap then answer = ask("text", wrap) elseif script then answer = ask("file", script) end
     local verdict, lines = (answer or ""):match("^(%l+)\n(.*)")
     if not verdict then
-      os.execute("logger -t jobgen-guard -p user.warning 'a script was not linted' 2>/dev/null &")
+      os.execute("logger -t jobgen-guard -p user.warning 'a script was not linted' "
+        .. "</dev/null >/dev/null 2>&1 &") -- else a $(sbatch ...) would wait for it
     end
     local say = verdict == "refused" and slurm.log_error or slurm.log_info
     for line in (lines or ""):gmatch("[^\n]+") do say("%s", line) end

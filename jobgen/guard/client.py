@@ -1,8 +1,8 @@
-"""Asks the service about one script, with the rights of the script's user; prints what it answers.
+"""Asks the service about a script of sbatch, as the script's user; prints what it answers.
 
-    python -I -S client.py SOCKET SCHEDULER file|stdin|text NAME WORD...
+    python -I -S client.py SOCKET file|stdin|text NAME WORD...
 
-NAME is the script's path, or its text; the words are those of sbatch or qsub. It imports little, as
+NAME is the script's path, or its text; the words are those of sbatch. It imports little, as
 each submission waits for it, and prints nothing if it cannot read the script. Its caller ends it.
 """
 
@@ -12,13 +12,13 @@ from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 from _stat import S_ISFIFO, S_ISREG
 
 
-def run(address: str, scheduler: str, source: str, name: str, *words: str) -> None:
+def run(address: str, source: str, name: str, *words: str) -> None:
     """Print the answer of the service."""
     script = _text(source, name)
     if script is None:
         return
     name = {"file": name.rpartition("/")[2], "stdin": "stdin", "text": "--wrap"}[source]
-    head = "\0".join((scheduler, name, *words)).encode("utf-8", "surrogateescape")
+    head = "\0".join(("", "slurm", name, *words)).encode("utf-8", "surrogateescape")
     link = socket(AF_UNIX, SOCK_STREAM)
     link.connect(address)
     link.sendall(b"%d %d\n%b%b" % (len(head), len(script), head, script))

@@ -19,6 +19,7 @@ PROGRAMS = {"slurm": "sbatch", "pbs": "qsub"}
 class Submission(NamedTuple):
     """A script, its name in messages, and the words after sbatch or qsub."""
 
+    user: str
     scheduler: str
     name: str
     words: Sequence[str]

@@ -32,7 +32,7 @@ def serve(choice: Choice) -> NoReturn:
     """Answer submissions until a signal ends this process. Raises JobgenError."""
     listener = _listener(choice.guard)
     for scheduler in ("slurm", "pbs"):  # imports and compiles all that a child needs
-        judge(Submission(scheduler, "job.sh", ("-N", "2"), _EXAMPLE), choice)
+        judge(Submission("", scheduler, "job.sh", ("-N", "2"), _EXAMPLE), choice)
     freeze()
     children: dict[int, int] = {}
     while True:
@@ -80,11 +80,13 @@ def _collect(children: dict[int, int], choice: Choice) -> None:
 
 def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
     """Answer one submission, log the answer, and end this process."""
-    start, guard = time.monotonic(), choice.guard
+    start, guard, user = time.monotonic(), choice.guard, str(uid)
     try:
         bound_memory()
         signal.setitimer(signal.ITIMER_REAL, guard.time_limit / 1000)  # also ends C code
         user, submission = _user(uid), _submission(link)
+        if not uid:  # the hook of PBS, which names the user
+            user = submission.user or user
         verdict = Verdict(EXEMPT) if _is_exempt(user, guard) else judge(submission, choice)
         link.sendall(verdict.text.encode("utf-8", "backslashreplace"))
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -92,9 +94,9 @@ def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
         hours = {} if verdict.gpu_hours is None else {"gpu_hours": verdict.gpu_hours}
         _log(guard.log, user=user, verdict=verdict.word, **entry, **hours)
     except OSError:  # nobody waits any more
-        _log(guard.log, user=_user(uid), verdict=TOO_LATE)
+        _log(guard.log, user=user, verdict=TOO_LATE)
     except Exception as error:  # whoever sent it
-        _log(guard.log, user=_user(uid), verdict=FAILED, error=f"{error!r:.200}")
+        _log(guard.log, user=user, verdict=FAILED, error=f"{error!r:.200}")
     finally:
         os._exit(0)
 
@@ -111,8 +113,8 @@ def _submission(link: socket.socket) -> Submission:
         raise ValueError(f"a script of {length} bytes")
     if len(script) != length:
         raise ConnectionError
-    scheduler, name, *words = rest[:head].decode("utf-8", "surrogateescape").split("\0")
-    return Submission(scheduler, name, words, script)
+    user, scheduler, name, *words = rest[:head].decode("utf-8", "surrogateescape").split("\0")
+    return Submission(user, scheduler, name, words, script)
 
 
 def _user(uid: int) -> str:

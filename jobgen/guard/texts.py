@@ -2,27 +2,28 @@
 
 import sys
 from pathlib import Path
+from shutil import which
 
+from jobgen.bounds import LINT_BYTES
 from jobgen.guard.settings import Guard
 from jobgen.quoting import quote
 
 _FOLDER = Path(__file__).parent
-_FILES = {"slurm": "cli_filter.lua", "pbs": "queuejob.py.in"}
 
 
-def text_for(scheduler: str, guard: Guard) -> str:
-    """The text for a scheduler; in it is the command that asks the service."""
-    limit = ("timeout", "-s", "KILL", f"{guard.time_limit / 1000:g}")
-    words = (
-        *limit,
-        sys.executable,
-        "-I",
-        "-S",
-        str(_FOLDER / "client.py"),
-        guard.socket,
-        scheduler,
-    )
+def slurm(guard: Guard) -> str:
+    """The text of cli_filter.lua; in it is the command of the client."""
+    limit = (which("timeout") or "timeout", "-s", "KILL", f"{guard.time_limit / 1000:g}")
+    words = (*limit, sys.executable, "-I", "-S", str(_FOLDER / "client.py"), guard.socket)
     command = "".join(f"{quote(word)} " for word in words)
-    literal = f"[==[{command}]==]" if scheduler == "slurm" else repr([*words])
-    text = (_FOLDER / _FILES[scheduler]).read_text(encoding="utf-8")
-    return text.replace("@COMMAND@", literal)
+    return _text("cli_filter.lua").replace("@COMMAND@", f"[==[{command}]==]")
+
+
+def pbs(guard: Guard) -> str:
+    """The text of the hook."""
+    values = guard.socket, guard.time_limit / 1000, LINT_BYTES + 1
+    return _text("queuejob.py.in").replace("@VALUES@", repr(values))
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

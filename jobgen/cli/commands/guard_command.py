@@ -2,9 +2,9 @@
 
 from jobgen.cli.app import argument, command_group, option
 from jobgen.errors import problem
+from jobgen.guard import texts
 from jobgen.guard.report import report_on
 from jobgen.guard.settings import read_guard
-from jobgen.guard.texts import text_for
 from jobgen.scripts.write import write
 
 guard = command_group("guard")
@@ -15,7 +15,7 @@ _file = argument("file", metavar="FILE")
 @_file
 def _slurm(file: str) -> int:
     """The filter for sbatch, on stdout: cli_filter.lua. Its first lines say how to install it."""
-    write(text_for("slurm", read_guard(file).guard))
+    write(texts.slurm(read_guard(file).guard))
     return 0
 
 
@@ -23,7 +23,7 @@ def _slurm(file: str) -> int:
 @_file
 def _pbs(file: str) -> int:
     """The hook for PBS, on stdout. Its first lines say how to install it."""
-    write(text_for("pbs", read_guard(file).guard))
+    write(texts.pbs(read_guard(file).guard))
     return 0
 
 
