@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -22,8 +22,11 @@ import pytest
 
 from jobgen import bounds
 from jobgen.guard import client, texts
+from jobgen.guard.judge import Submission, judge
 from jobgen.guard.report import report_on
-from jobgen.guard.settings import Guard, read_guard
+from jobgen.guard.settings import Choice, Guard, read_guard
+from jobgen.lint.rules import checks, rules
+from jobgen.lint.settings import Settings
 from jobgen.quoting import quote
 
 BAD = """\
@@ -36,6 +39,14 @@ GOOD = "#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py\n"
 COMMAND = (sys.executable, "-m", "jobgen", "guard")
 
 
+def until(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
 class Service:
     """A service in a folder, with a limit that no busy machine exceeds unless a test sets one."""
 
@@ -45,11 +56,7 @@ class Service:
         self.file.write_text(f"{text}time_limit: {time_limit}\n{settings}")
         self.socket.unlink(missing_ok=True)
         self.process = subprocess.Popen([*COMMAND, "serve", str(self.file)])
-        limit = time.monotonic() + 60
-        while not (self.log.exists() and self.socket.exists()):
-            assert time.monotonic() < limit
-            assert self.process.poll() is None
-            time.sleep(0.05)
+        until(lambda: self.log.exists() and self.socket.exists())
 
     def stop(self) -> None:
         self.process.kill()
@@ -62,11 +69,8 @@ class Service:
 
     def entries(self, verdict: str) -> list[dict[str, Any]]:
         """The entries of the log with a verdict, when there is one."""
-        limit = time.monotonic() + 60
-        while not (found := [each for each in self.logged() if each["verdict"] == verdict]):
-            assert time.monotonic() < limit, self.logged()
-            time.sleep(0.05)
-        return found
+        until(lambda: any(each["verdict"] == verdict for each in self.logged()))
+        return [each for each in self.logged() if each["verdict"] == verdict]
 
     def logged(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
@@ -201,14 +205,18 @@ def test_a_hostile_script_runs_nothing_and_ends(tmp_path: Path) -> None:
 
 def test_connections_that_send_nothing_end_at_the_limit(tmp_path: Path) -> None:
     """GUARD_CHILDREN of them hold others up no longer."""
-    service = Service(tmp_path, time_limit=2000)
+    service = Service(tmp_path, time_limit=5000)
     links = [socket.socket(socket.AF_UNIX) for _ in range(bounds.GUARD_CHILDREN + 5)]
     try:
         for link in links:
             link.connect(str(service.socket))
         (tmp_path / "good").write_text(GOOD)
         children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children")
-        assert len(children.read_text().split()) <= bounds.GUARD_CHILDREN
+        until(lambda: children.read_text())
+        found = children.read_text().split()
+        assert len(found) <= bounds.GUARD_CHILDREN
+        status = Path(f"/proc/{found[0]}/status")
+        until(lambda: os.getuid() or "\nUid:\t65534\t" in status.read_text())
         assert service.entries("late")
         assert service.ask("file", str(tmp_path / "good")) == "accepted\n"
     finally:
@@ -378,3 +386,17 @@ def test_the_settings_of_a_file_are_read(tmp_path: Path) -> None:
     assert "JG212" not in choice.refused
     assert choice.lint
     assert all(code.startswith(("JG10", "JG3")) for code in choice.lint.select)
+
+
+def test_options_of_the_command_line_fit_every_script() -> None:
+    """A finding about such an option names the script's first line, where the option is not."""
+    choice = Choice(Guard(), frozenset(checks()), Settings(also=tuple(checks())))
+    slurm = "-N 4 --gres=gpu:8 --gpus-per-node=4 --tiem=1 -t 1:00 -o a/%j.out --array=0-3 --wrap=x"
+    pbs = "-l select=2:ncpus=4:ngpus=2 -l walltime=1:00:00 -N x -J 0-3 -v A='1 2' -q none"
+    for rule in rules().values():
+        for scheduler, words in (("slurm", slurm), ("pbs", pbs)):
+            for text in (rule.bad, ""):
+                submission = Submission("", scheduler, "job.sh", words.split(), text.encode())
+                verdict = judge(submission, choice)
+                assert all(each.mark.line >= 1 for each in verdict.problems)
+                assert verdict.text.startswith(f"{verdict.word}\n")

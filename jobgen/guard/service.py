@@ -1,7 +1,8 @@
 """The service that judges scripts: each in a child process, which ends at the time limit.
 
-It runs as an account of its own. A script comes as bytes on a socket of Unix, with which the kernel
-says whose it is; the service opens no file of a user, and runs nothing of a script.
+It runs as an account of its own; a child of root's gives up its rights. A script comes as bytes on
+a socket of Unix, with which the kernel says whose it is; the service opens no file of a user, and
+runs nothing of a script.
 """
 
 import grp
@@ -16,7 +17,7 @@ import time
 from contextlib import suppress
 from datetime import datetime, timezone
 from gc import freeze
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from jobgen.bounds import GUARD_CHILDREN, LINT_BYTES
 from jobgen.errors import problem
@@ -25,6 +26,7 @@ from jobgen.guard.settings import Choice, Guard
 from jobgen.untrusted_input import bound_memory
 
 TOO_LATE, FAILED = "late", "failed"  # words of the log beside those of verdicts
+_NOBODY = 65534  # the user and group that have no rights
 _EXAMPLE = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py | tee log\n"
 
 
@@ -53,6 +55,7 @@ def _listener(guard: Guard) -> socket.socket:
     """The socket. Raises JobgenError if it cannot be made, or if the log cannot be written."""
     place = f"socket: {guard.socket}"
     try:
+        os.makedirs(os.path.dirname(guard.socket), exist_ok=True)
         with suppress(FileNotFoundError):
             os.unlink(guard.socket)
         listener = socket.socket(socket.AF_UNIX)
@@ -60,6 +63,7 @@ def _listener(guard: Guard) -> socket.socket:
         os.chmod(guard.socket, 0o666)  # all users submit
         listener.listen(1024)
         place = f"log: {guard.log}"
+        os.makedirs(os.path.dirname(guard.log), exist_ok=True)
         open(guard.log, "a").close()
     except OSError as error:
         raise problem(place, f"cannot be made: {error.strerror}", "output") from None
@@ -75,14 +79,19 @@ def _collect(children: dict[int, int], choice: Choice) -> None:
         uid = children.pop(child)
         if status:
             word = TOO_LATE if os.WTERMSIG(status) == signal.SIGALRM else FAILED
-            _log(choice.guard.log, user=_user(uid), verdict=word)
+            _write(_opened(choice.guard.log), user=_user(uid), verdict=word)
 
 
 def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
     """Answer one submission, log the answer, and end this process."""
     start, guard, user = time.monotonic(), choice.guard, str(uid)
+    log = _opened(guard.log)
     try:
         bound_memory()
+        if not os.geteuid():
+            os.setgroups([])
+            os.setgid(_NOBODY)
+            os.setuid(_NOBODY)
         signal.setitimer(signal.ITIMER_REAL, guard.time_limit / 1000)  # also ends C code
         user, submission = _user(uid), _submission(link)
         if not uid:  # the hook of PBS, which names the user
@@ -92,11 +101,11 @@ def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
         signal.setitimer(signal.ITIMER_REAL, 0)
         entry = {"codes": verdict.codes, "ms": round((time.monotonic() - start) * 1000)}
         hours = {} if verdict.gpu_hours is None else {"gpu_hours": verdict.gpu_hours}
-        _log(guard.log, user=user, verdict=verdict.word, **entry, **hours)
+        _write(log, user=user, verdict=verdict.word, **entry, **hours)
     except OSError:  # nobody waits any more
-        _log(guard.log, user=user, verdict=TOO_LATE)
+        _write(log, user=user, verdict=TOO_LATE)
     except Exception as error:  # whoever sent it
-        _log(guard.log, user=user, verdict=FAILED, error=f"{error!r:.200}")
+        _write(log, user=user, verdict=FAILED, error=f"{error!r:.200}")
     finally:
         os._exit(0)
 
@@ -133,8 +142,15 @@ def _is_exempt(user: str, guard: Guard) -> bool:
     return False
 
 
-def _log(file: str, **values: Any) -> None:
-    """Add a line to the log, if it can be written: the answers matter more."""
+def _opened(log: str) -> TextIO:
+    try:
+        return open(log, "a", encoding="utf-8")
+    except OSError:  # the answers matter more
+        return open(os.devnull, "w")
+
+
+def _write(log: TextIO, **values: Any) -> None:
+    """Add a line to the log, and close it."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    with suppress(OSError), open(file, "a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"time": now, **values}) + "\n")
+    with suppress(OSError), log:
+        log.write(json.dumps({"time": now, **values}) + "\n")
