@@ -342,13 +342,18 @@ def test_the_hook_finds_the_script_in_the_words_of_qsub() -> None:
         text = texts.pbs(Guard()).partition("event, refusal =")[0]
         exec(text, hook)
     job = SimpleNamespace(Variable_List={"PBS_O_WORKDIR": "/home/x"})
+    here = SimpleNamespace(job=job, requestor_host=f"{socket.gethostname()}.some.domain")
     for words, path in {
         "-l select=1 -Vh job.sh a -N b": "/home/x/job.sh",
-        "-N x /a/job.sh": "/a/job.sh",
+        "-N x /a/../b/job.sh": "/b/job.sh",
+        "/tmp/job.sh": "/tmp/job.sh",
         "-l select=1 -- /bin/true x": None,
         "-h": None,
     }.items():
-        assert hook["path_of"](job, words.split()) == path, words
+        assert hook["path_of"](here, words.split()) == path, words
+    elsewhere = SimpleNamespace(job=job, requestor_host="other")
+    assert hook["path_of"](elsewhere, ["../../tmp/job.sh"]) is None
+    assert hook["path_of"](elsewhere, ["job.sh"]) == "/home/x/job.sh"
 
 
 def _log(*verdicts: tuple[str, Sequence[str], float | None]) -> list[str]:
