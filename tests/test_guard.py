@@ -67,10 +67,14 @@ class Service:
         done = subprocess.run([*argv, name, *words], capture_output=True, **more, check=False)
         return str(done.stdout, "utf-8")
 
-    def entries(self, verdict: str) -> list[dict[str, Any]]:
-        """The entries of the log with a verdict, when there is one."""
-        until(lambda: any(each["verdict"] == verdict for each in self.logged()))
-        return [each for each in self.logged() if each["verdict"] == verdict]
+    def entries(self, verdict: str, count: int = 1) -> list[dict[str, Any]]:
+        """The entries of the log with a verdict, when there are so many."""
+
+        def found() -> list[dict[str, Any]]:
+            return [each for each in self.logged() if each["verdict"] == verdict]
+
+        until(lambda: len(found()) >= count)
+        return found()
 
     def logged(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
@@ -108,6 +112,8 @@ def test_words_of_the_command_line_replace_directives(service: Service, script: 
     assert "JG101" not in service.ask("file", str(script), *words)
     assert "JG101" in service.ask("file", str(script), "--time=1:00:00", "job.sh", "-N", "1")
     assert service.entries("refused")[0]["gpu_hours"] == 8
+    service.ask("file", str(script), "--gpus=2", "-t", "30", "job.sh")
+    assert service.entries("refused", 2)[1]["gpu_hours"] == 1
 
 
 def test_only_root_names_another_user() -> None:
@@ -125,7 +131,7 @@ def test_only_root_names_another_user() -> None:
                 done = subprocess.run(argv, input=request, capture_output=True, check=True)
                 assert done.stdout == b"accepted\n"
             named = [pwd.getpwuid(user).pw_name if user else "someone" for user in users]
-            assert [each["user"] for each in service.entries("accepted")] == named
+            assert [each["user"] for each in service.entries("accepted", len(named))] == named
         finally:
             service.stop()
 
@@ -152,6 +158,11 @@ def test_a_script_in_a_pipe_stays_there(service: Service) -> None:
     assert service.ask("stdin", "-", stdin=reader).startswith("refused\n")
     with os.fdopen(reader) as rest:
         assert rest.read() == BAD
+
+
+def test_an_empty_pipe_is_no_script(service: Service) -> None:
+    assert service.ask("stdin", "-", input=b"") == ""
+    assert service.ask("stdin", "-", stdin=subprocess.DEVNULL) == ""
 
 
 def test_a_script_in_a_file_on_stdin_stays_there(service: Service, script: Path) -> None:
@@ -239,7 +250,7 @@ def test_a_full_disk_changes_no_answer(tmp_path: Path, script: Path) -> None:
 def test_users_and_groups_are_exempt(tmp_path: Path, script: Path) -> None:
     user = pwd.getpwuid(os.getuid())
     group = grp.getgrgid(user.pw_gid).gr_name
-    for more in (f"exempt_users: [{user.pw_name}]", f"exempt_groups: [{group}]"):
+    for more in (f"exempt_users: [{user.pw_name}]", f"exempt_groups: [none-such, {group}]"):
         service = Service(tmp_path, more)
         try:
             assert service.ask("file", str(script)) == "exempt\n"

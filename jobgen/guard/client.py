@@ -30,18 +30,15 @@ def run(address: str, source: str, name: str, *words: str) -> None:
 def _text(source: str, name: str) -> bytes | None:
     if source == "text":
         return b"#!/bin/sh\n%b\n" % name.encode("utf-8", "surrogateescape")
-    file = (
-        0
-        if source == "stdin"
-        else posix.open(name, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_NOCTTY)
-    )
+    flags = posix.O_RDONLY | posix.O_NONBLOCK | posix.O_NOCTTY
+    file = posix.open(name, flags) if source == "file" else 0
     status = posix.fstat(file)
     if S_ISREG(status.st_mode):  # without moving the place at which sbatch will read
         return posix.pread(file, status.st_size, posix.lseek(file, 0, 1))
     return _in_pipe() if source == "stdin" and S_ISFIFO(status.st_mode) else None
 
 
-def _in_pipe() -> bytes:
+def _in_pipe() -> bytes | None:
     """What is in the pipe on stdin when its writers have closed it; it stays in the pipe."""
     import ctypes
     import fcntl
@@ -53,10 +50,10 @@ def _in_pipe() -> bytes:
     size = fcntl.fcntl(0, fcntl.F_GETPIPE_SZ)
     reader, writer = posix.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, size)
-    ctypes.CDLL(None).tee(0, writer, ctypes.c_size_t(size), 0)
+    copied = ctypes.CDLL(None).tee(0, writer, ctypes.c_size_t(size), 0)
     posix.close(writer)
     with open(reader, "rb") as copy:
-        return copy.read()
+        return copy.read() if copied > 0 else None
 
 
 if __name__ == "__main__":

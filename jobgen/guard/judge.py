@@ -75,8 +75,13 @@ def _gpu_hours(script: Script) -> float | None:
     """The GPU-hours of one job of a script; None if it does not say its GPUs or its time."""
     total, per_node = script.directive("gpus"), script.gpus_per_node
     gpus = total.gpus if total else per_node and per_node.count * (script.nodes or 1)
-    times = [value for each in script.active_directives for name, value in each.resources
-             if name == "walltime"]  # fmt: skip
-    time = script.directive("time")
-    seconds = slurm_directives.seconds(time.value) if time else times and pbs.seconds(times[-1])
+    seconds = _seconds(script)
     return gpus * seconds / 3600 if gpus and seconds else None
+
+
+def _seconds(script: Script) -> int | None:
+    if time := script.directive("time"):
+        return slurm_directives.seconds(time.value)
+    resources = (each for directive in script.active_directives for each in directive.resources)
+    times = [value for name, value in resources if name == "walltime"]
+    return pbs.seconds(times[-1]) if times else None

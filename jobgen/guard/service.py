@@ -134,11 +134,12 @@ def _user(uid: int) -> str:
 
 
 def _is_exempt(user: str, guard: Guard) -> bool:
-    with suppress(KeyError):  # no such user or group
-        if user in guard.exempt_users:
-            return True
-        groups = os.getgrouplist(user, pwd.getpwnam(user).pw_gid) if guard.exempt_groups else ()
-        return any(grp.getgrnam(name).gr_gid in groups for name in guard.exempt_groups)
+    if user in guard.exempt_users:
+        return True
+    for name in guard.exempt_groups:
+        with suppress(KeyError):  # no such user or group
+            if grp.getgrnam(name).gr_gid in os.getgrouplist(user, pwd.getpwnam(user).pw_gid):
+                return True
     return False
 
 
