@@ -20,7 +20,7 @@ from gc import freeze
 from typing import Any, NoReturn, TextIO
 
 from jobgen.bounds import GUARD_CHILDREN, LINT_BYTES
-from jobgen.errors import problem
+from jobgen.errors import problem, report
 from jobgen.guard.judge import EXEMPT, Submission, Verdict, judge
 from jobgen.guard.settings import Choice, Guard
 from jobgen.untrusted_input import bound_memory
@@ -36,6 +36,7 @@ def serve(choice: Choice) -> NoReturn:
     for scheduler in ("slurm", "pbs"):  # imports and compiles all that a child needs
         judge(Submission("", scheduler, "job.sh", ("-N", "2"), _EXAMPLE), choice)
     freeze()
+    report(f"the guard listens at {choice.guard.socket}")
     children: dict[int, int] = {}
     while True:
         ready = select.select([listener], [], [], 0.1 if children else None)[0]

@@ -261,6 +261,10 @@ def test_slurm_shows_what_the_page_shows(slurm: SlurmGuard) -> None:
     (slurm.folder / "job.sh").write_text(blocks["job.sh"])
     shown = blocks["needs Slurm; tests/cluster/test_guard.py runs it"]
     assert shown == "$ sbatch job.sh\n" + slurm.run("sbatch", "job.sh").stderr
+    before = slurm.jobs()
+    assert "not submitted" in slurm.run("sbatch", "--test-only", "job.sh").stderr
+    assert "[JG304]" in slurm.run("sbatch", "--test-only", "warned.sh").stderr
+    assert slurm.jobs() == before
 
 
 # ---- OpenPBS ----
