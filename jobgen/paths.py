@@ -16,6 +16,7 @@ WORKING_FOLDER = Path()
 is_file = os.path.isfile  # unlike Path.is_file, it returns False for an impossible name
 _PART = re.compile(r"\.[0-9a-f]{8,64}\..+")  # what is being made in a store
 _DAY = 86400.0  # seconds: nothing takes longer
+_highest = [Path("/")]  # see `stay_below`
 # Files that mark a folder as a repository of jobs; the nearest such folder above a file counts.
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
@@ -163,6 +164,23 @@ def shortest(folder: Path) -> Path:
     return min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
 
 
+def stay_below(folder: Path) -> None:
+    """Search in no folder above an absolute one from now on, in all of this process."""
+    _highest[:] = [folder]
+
+
+def is_highest(folder: Path) -> bool:
+    """Whether an absolute folder is the last one of a search upwards."""
+    return folder == folder.parent or not folder.parent.is_relative_to(_highest[0])
+
+
+def upward(folder: Path) -> Iterator[Path]:
+    """An absolute folder, and those above it that may be searched."""
+    yield folder
+    if not is_highest(folder):
+        yield from upward(folder.parent)
+
+
 def repository_or_folder(folder: Path) -> Path:
     """The repository of an absolute folder, or else the folder itself."""
     return repository(folder) or folder
@@ -183,7 +201,7 @@ def repository(folder: Path, marks: Sequence[str] = REPOSITORY_MARKS) -> Path | 
     return next(
         (
             each
-            for each in (folder, *folder.parents)
+            for each in upward(folder)
             if any(_owner(f) in trusted for mark in marks for f in each.glob(mark))
         ),
         None,

@@ -19,7 +19,14 @@ from jobgen.errors import JobgenError, Mark, problem
 from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
 from jobgen.lint.options import read_versions
 from jobgen.lint.rules import Check, checks, off_by_default
-from jobgen.paths import WORKING_FOLDER, is_outside, project_folder, repository_or_folder, to_path
+from jobgen.paths import (
+    WORKING_FOLDER,
+    is_highest,
+    is_outside,
+    project_folder,
+    repository_or_folder,
+    to_path,
+)
 from jobgen.profiles.model import Profile
 from jobgen.untrusted_input import ends_within_bounds
 
@@ -119,7 +126,7 @@ def configured_settings(folder: str) -> Settings:
     file, above = os.path.join(folder, "pyproject.toml"), os.path.dirname(folder)
     table = _table(file) if os.path.exists(file) else None
     if table is None:
-        return Settings() if above == folder else configured_settings(above)
+        return Settings() if is_highest(Path(folder)) else configured_settings(above)
     for key, value in table.items():
         _check_type(file, key, value)
     if table.get("select") == []:
