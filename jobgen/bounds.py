@@ -136,6 +136,16 @@ PARSE_SECONDS = 10
 # bytes of memory of the child process that parses; else 50 kB of `a|` take 5 GB; a pickle of 64 MB
 # takes 4 GB for lists, or 64 GB for a number
 PARSE_MEMORY = 2 << 30
+
+# ---- what `guard serve` accepts ----
 # submissions that the guard judges at once; else connections that send nothing are processes
 # without number
 GUARD_CHILDREN = 64
+
+# ---- answers of `jobgen mcp` ----
+# seconds for an answer; else a template without an end, in a clone that nobody has read, keeps a
+# process busy for ever
+ANSWER_SECONDS = 300
+# characters of the result in an answer; else the diff of many scripts fills all that an agent can
+# read
+ANSWER_CHARACTERS = 24_000

@@ -84,6 +84,8 @@ TESTS = {
     "PARSE_SECONDS": "test_lint.py::test_parsing_is_bounded_in_time",
     "PARSE_MEMORY": "test_lint.py::test_parsing_is_bounded_in_memory",
     "GUARD_CHILDREN": "test_guard.py::test_connections_that_send_nothing_end_at_the_limit",
+    "ANSWER_SECONDS": "test_agents.py::test_an_answer_is_bounded_in_time",
+    "ANSWER_CHARACTERS": "test_agents.py::test_an_answer_is_bounded_in_size",
 }
 
 

@@ -51,6 +51,9 @@ COMMANDS = {
         "page": "Write a web page on which people make scripts.",
         "guard": "Lint each script at its submission: slurm, pbs, serve, report.",
     },
+    "Help coding agents": {
+        "mcp": "Answer an agent's questions, by the Model Context Protocol.",
+    },
 }
 _MODULES = {
     **dict.fromkeys([*COMMANDS["Write a script"], *COMMANDS["Work by hand"]], "job_commands"),

@@ -1,6 +1,7 @@
-"""The other commands: check, build, detect, trainers, templates, completion, page."""
+"""The other commands: check, build, detect, trainers, templates, completion, page, mcp, …"""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -233,3 +234,29 @@ def _notes(file: str) -> str:
         raise problem("--notes", text, "unreadable") from None
     except UnicodeDecodeError:
         raise problem("--notes", f"{file} is not UTF-8 text", "unreadable") from None
+
+
+@main.command()
+@option("--folder FOLDER", "The folder that is read, and nothing outside of it.", default=".")
+@option("--allow-submit", "Agents may also submit jobs, and write scripts in the folder.")
+def mcp(folder: str, allow_submit: bool) -> int:
+    """Answer an agent's questions, by the Model Context Protocol.
+
+    \b
+    A coding agent starts this command, and talks to it on stdin and stdout. For example:
+      claude mcp add jobgen -- jobgen mcp
+      codex mcp add jobgen -- jobgen mcp
+
+    The agent can list and show profiles, make a script, lint scripts, check a repository, and ask
+    why a job failed. It changes nothing without --allow-submit; with it, an agent can run any
+    program as you. It needs the package mcp: pip install 'jobgen[mcp]'.
+    """
+    try:
+        from jobgen.agents.server import serve
+    except ImportError:
+        text, hint = "the package mcp is not here", "pip install 'jobgen[mcp]'"
+        raise problem("jobgen mcp", text, "missing", hint) from None
+    if not os.path.isdir(to_path(folder)):
+        raise problem("--folder", f"{folder:.80} is no folder", "usage", "name a job repository")
+    serve(Path(os.path.realpath(to_path(folder))), allow_submit)
+    return 0

@@ -1,0 +1,103 @@
+"""Answers a call of a tool: runs the command line under the limit, and shortens what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jobgen.agents.limit import Limit
+from jobgen.agents.tools import ScriptTool, Tool
+from jobgen.bounds import ANSWER_CHARACTERS, MESSAGE_CHARACTERS
+from jobgen.errors import USAGE, JobgenError, problem
+from jobgen.quoting import quote
+
+_MACHINERY = "# ==== machinery of jobgen"  # begins the part of a script that nobody need read
+_UNUSED = ("end_line", "end_column", "edits")
+_FILES = {"files", "names", "profile", "code", "template", "output"}  # arguments
+_MOST_MESSAGES = 20
+
+
+class Answer(NamedTuple):
+    """What a command has said; `messages` are the lines of its stderr."""
+
+    command: str
+    exit_status: int
+    result: Any
+    messages: list[str]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it failed: a check that found something has a result."""
+        return self.exit_status not in (0, 1) or (self.exit_status == 1 and self.result == "")
+
+    @property
+    def text(self) -> str:
+        """For clients that read no structured content; of an error, the messages alone."""
+        if self.is_error:
+            return "\n".join(self.messages) or f"{self.command} ended with {self.exit_status}"
+        return json.dumps(self._asdict(), ensure_ascii=False)
+
+
+def process_words(tool: Tool, given: Mapping[str, Any], folder: Path) -> list[str]:
+    """The words of the process that answers a call. Raises JobgenError."""
+    words, limit = tool.words(given), Limit(folder)
+    for argument in _FILES & given.keys():
+        named = given[argument]
+        for file in named if isinstance(named, list) else [named]:
+            if file == "-" or limit.is_outside(file):
+                text = f"{file:.80} is outside of {folder}"
+                raise problem(argument, text, "outside", "only files in it are read")
+    return [sys.executable, "-m", "jobgen.agents.limit", tool.mode, str(folder), *words]
+
+
+def answer_of(
+    tool: Tool, given: Mapping[str, Any], done: subprocess.CompletedProcess[bytes]
+) -> Answer:
+    """The answer to a call, by what its process wrote."""
+    command = " ".join(map(quote, ("jobgen", *tool.words(given))))
+    output, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    lines = errors.splitlines()[:_MOST_MESSAGES]
+    messages = [line.removeprefix("jobgen: ")[:MESSAGE_CHARACTERS] for line in lines]
+    result: Any = output.rstrip("\n")
+    if isinstance(tool, ScriptTool):
+        result = output.partition(_MACHINERY)[0].rstrip("\n")
+    elif output[:1] in ("[", "{"):
+        result = _short(json.loads(output))
+    return _bounded(Answer(command, done.returncode, result, messages))
+
+
+def error_answer(tool: str, error: JobgenError) -> Answer:
+    """The answer to a call that becomes no command."""
+    return Answer(f"the tool {tool}", USAGE, None, str(error).split("\n"))
+
+
+def _short(value: Any) -> Any:
+    """The value without what is not known, and with `file:line:column` in one text.
+
+    A verdict of `why` that knows nothing has `code`: null, as on the command line.
+    """
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    if not isinstance(value, dict):
+        return value[:MESSAGE_CHARACTERS] if isinstance(value, str) else value
+    place = [str(value[key]) for key in ("file", "line", "column") if value.get(key)]
+    unused = ("file", "line", "column", *_UNUSED) if value.get("file") else _UNUSED
+    rest = {key: _short(each) for key, each in value.items() if key not in unused}
+    rest |= {"jobgen lint --fix": "mends it"} if value.get("edits") else {}
+    found = ({"place": ":".join(place)} if value.get("file") else {}) | rest
+    filled = {key: each for key, each in found.items() if each or type(each) is int}  # also rank 0
+    return filled or {"code": None}
+
+
+def _bounded(answer: Answer) -> Answer:
+    """The answer, if its result has more than ANSWER_CHARACTERS with a part of its text."""
+    result = answer.result
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    if len(text) <= ANSWER_CHARACTERS:
+        return answer
+    note = f"this is a part of {len(text)} characters; `{answer.command:.300}` shows all"
+    return answer._replace(result=text[:ANSWER_CHARACTERS], messages=[*answer.messages, note])

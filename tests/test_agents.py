@@ -1,0 +1,362 @@
+"""`jobgen mcp`, as a coding agent calls it: by the client of the protocol's SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from jobgen.agents.answers import answer_of
+from jobgen.agents.tools import ScriptTool, Tool, read_texts
+from jobgen.bounds import ANSWER_CHARACTERS
+from jobgen.cli.app import main
+from jobgen.errors import JobgenError
+
+pytest.importorskip("mcp", reason="the SDK is not installed: pip install '.[mcp]'")
+
+from tests.agent_client import SECRET, Call, Reply, ask, make_secrets, make_traps
+
+ROOT = Path(__file__).parent.parent
+TOOLS: Mapping[str, Tool] = read_texts(allow_submit=True)["tools"]
+ONE_NODE = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH -t 1:00:00\n#SBATCH --exclusive\ntorchrun train.py\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "repository"
+    made.mkdir()
+    (made / "a.sh").write_text(ONE_NODE)
+    (made / "job.out").write_text("step 1\nValueError: no data\n")
+    (made / "train.py").write_text("")
+    return made
+
+
+def one(folder: Path, name: str, *options: str, **arguments: Any) -> Reply:
+    (reply,) = ask(folder, (name, arguments), options=options)
+    return reply
+
+
+def test_each_tool_is_a_command_with_these_options() -> None:
+    """No tool has a word that the command line does not have."""
+    for name, tool in TOOLS.items():
+        is_script = isinstance(tool, ScriptTool)
+        group, *words = f"{'sbatch ' * is_script}{tool.command}".split()
+        command = main.get_command(click.Context(main), group)
+        while isinstance(command, click.Group):
+            command = command.commands[words.pop(0)]
+        assert command, name
+        flags = {flag for each in command.params for flag in each.opts}
+        used = {word.partition("=")[0] for word in words} | {f"--{each}" for each in tool.options}
+        assert used <= flags, name
+
+
+def test_what_an_agent_asks(folder: Path) -> None:
+    profiles, profile, script, lint, why, check, rule, key = ask(
+        folder,
+        ("list_profiles", {}),
+        ("show_profile", {"profile": "mi210"}),
+        ("write_script", {"profile": "mi210", "nodes": 2, "program": ["train.py", "--lr", 0.1]}),
+        ("lint", {}),
+        ("why", {"names": ["job.out"]}),
+        ("check", {"files": ["a.sh"]}),
+        ("show_rule", {"code": "jg101"}),
+        ("show_key", {"key": "request.nodes"}),
+    )
+    assert "  mi210 " in profiles.result
+    assert "profiles/mi210.yaml:6:12" in profile.result
+    command = "jobgen sbatch --profile=mi210 --nodes=2 -- train.py --lr 0.1"
+    assert script.content["command"] == command
+    words = [sys.executable, "-m", *command.split()]
+    whole = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    assert whole.stdout.startswith(f"{script.result}\n")
+    assert "torchrun" in script.result
+    assert "# ==== machinery" not in script.result
+    found = {each["code"]: each for each in lint.result}
+    assert found["JG101"]["place"] == "./a.sh:5:1"
+    assert found["JG101"]["cure"]
+    assert why.result["code"] == "python-exception"
+    assert why.result["evidence"][0]["place"] == "job.out:2"
+    assert json.loads(why.text) == why.content
+    assert check.content["messages"][0].startswith("no script; 1 other file")
+    assert rule.result.startswith("JG101: ")
+    assert key.result.startswith("request.nodes\n")
+    assert not any(each.is_error for each in (profiles, script, lint, why, check, rule, key))
+
+
+def test_an_answer_is_of_the_files_as_they_are_now(folder: Path) -> None:
+    """The server keeps nothing: an agent edits a profile, and asks again."""
+    from tests import agent_client
+
+    async def edits() -> list[Any]:
+        words = [sys.executable, "-m", "jobgen", "mcp", "--folder", str(folder)]
+        found: list[Any] = []
+
+        def calls() -> Any:
+            for gpus in (2, 4):
+                (folder / "own.yaml").write_text(f"node: {{gpus: {gpus}, gpu: nvidia}}\n")
+                yield "show_profile", {"profile": "own.yaml"}
+
+        for each in await agent_client.dialogue(calls(), words, os.environ):
+            found += [line for line in each.result.splitlines() if line.strip().startswith("gpus:")]
+        return found
+
+    import anyio
+
+    assert [line.split()[1] for line in anyio.run(edits)] == ["2", "4"]
+
+
+WRONG: list[tuple[Call, str]] = [
+    (("write_script", {"profile": "mi211"}), "no profile `mi211`; did you mean `mi210`?"),
+    (("write_script", {"profil": "mi210"}), "profil: no such argument; did you mean `profile`?"),
+    (("write_script", {"profile": "mi210", "nodes": [1]}), "nodes: expected text or a number"),
+    (("write_script", {"profile": "mi210", "command": "build"}), "one of: local, qsub, sbatch"),
+    (("write_script", {"profile": "mi210", "program": "train.py"}), "expected a list of words"),
+    (("write_script", {"profile": "mi210", "output": "job.sh"}), "output: no such argument"),
+    (
+        ("write_script", {"profile": "mi210", "partition": "x\ny"}),
+        "-p: expected text",
+    ),
+    (("show_profile", {}), "profile: it is missing"),
+    (("lint", {"files": ["--fix"]}), "--fix: cannot be read: No such file"),
+    (("lint", {"files": "a.sh"}), "files: it is no list"),
+    (("lint", {"profile": ["a"]}), "profile: ['a'] is no text"),
+    (("why", {"names": ["-"]}), "names: - is outside of"),
+    (("why", {"names": ["a\0b"]}), "is outside of"),
+    (("why", {"names": ["nothing.out"]}), "nothing.out: no such file"),
+    (("show_rule", {"code": "JG999"}), "no rule `JG999`"),
+    (("show_key", {"key": "request.node"}), "did you mean `request.nodes`"),
+    (("submit", {"profile": "mi210"}), "start it with --allow-submit"),
+    (("linter", {}), "did you mean `lint`?"),
+]
+
+
+def test_a_mistake_is_an_answer_with_the_right_words(folder: Path) -> None:
+    replies = ask(folder, *(call for call, _ in WRONG))
+    for (call, text), reply in zip(WRONG, replies, strict=True):
+        assert reply.is_error, call
+        assert text in reply.text, call
+        assert "Traceback" not in reply.text
+        assert reply.content["exit_status"] == 2
+
+
+def test_a_fault_of_jobgen_is_an_answer() -> None:
+    code = (
+        "import runpy; runpy.run_module = lambda *_, **more: {}['x']\n"
+        "from jobgen.agents.limit import main; main('limited', '/', 'lint')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jobgen: a fault of jobgen: KeyError: 'x'\n"
+
+
+def test_a_verdict_without_a_cause_is_no_error(folder: Path) -> None:
+    (folder / "good.out").write_text("step 1\nstep 2\n")
+    reply = one(folder, "why", names=["good.out"])
+    assert (reply.is_error, reply.result) == (False, {"code": None})
+
+
+def test_stdout_is_the_protocols(folder: Path, tmp_path: Path) -> None:
+    """Neither commands that write, nor broken messages, come between the lines of the protocol."""
+    for name in ("sinfo", "scontrol", "sacctmgr", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\necho on stdout; echo on stderr >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    words = [sys.executable, "-m", "jobgen", "mcp", "--folder", str(folder)]
+    first = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    messages = [
+        {"id": 1, "method": "initialize", "params": first},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "detect", "arguments": {}}},
+        {"id": 3, "method": "tools/call", "params": {"name": "why", "arguments": {"names": ["7"]}}},
+        {"id": 4, "method": "tools/list"},
+    ]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PATH": path},
+    ) as server:  # fmt: skip
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write("no json\n")
+        for each in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **each}) + "\n")
+        server.stdin.flush()
+        answers: dict[int, Any] = {}
+        while len(answers) < 4:
+            line = json.loads(server.stdout.readline())
+            assert line["jsonrpc"] == "2.0"
+            if line.get("id") in (1, 2, 3, 4):
+                answers[line["id"]] = line["result"]
+        server.stdin.close()
+        assert server.wait(30) == 0
+        assert server.stdout.read() == ""
+    assert answers[2]["isError"]
+    assert "on stderr" in answers[2]["content"][0]["text"]
+
+
+CALLS: list[Call] = [
+    ("list_profiles", {}),
+    *(
+        ("show_profile", {"profile": name})
+        for name in ("link", "base", "up", "absolute", "by_link", "profiles/link.yaml",
+                     "all/p.yaml", "../secrets/p.yaml", "../secrets/p", "~/p.yaml")
+    ),
+    *(
+        ("write_script", {"profile": name, "program": ["train.py"]})
+        for name in ("base", "up", "absolute", "code", "lock")
+    ),
+    *(
+        ("write_script", {"profile": "plain", "program": ["train.py"], **more})
+        for more in (
+            {"template": "templates/up.j2"}, {"template": "templates/by_link.j2"},
+            {"template": "templates/link.j2"}, {"template": "../secrets/t.j2"},
+            {"code": "../secrets"}, {"code": "all"}, {"code": "."},
+            {"set_values": ["extends=../secrets/base.yaml"]},
+            {"set_values": ["software.code=../secrets", "software.store=$PWD/store"]},
+            {"set_values": ["software.lock=all/uv.lock", "software.store=$PWD/store"]},
+        )
+    ),
+    ("lint", {}),
+    *(
+        ("lint", {"files": [name]})
+        for name in ("a.sh", "scripts", "all", "all/a.sh", "../secrets", "logs/../../secrets/a.sh",
+                     "/proc/self/environ", "/dev/stdin", "~", "/")
+    ),
+    *(("lint", {"files": ["own.sh"], "profile": name}) for name in ("link", "up", "absolute")),
+    *(
+        ("why", {"names": [name]})
+        for name in ("log.out", "logs", ".", "logs/4", "4", "jobgen-logs/4", "all", "../secrets",
+                     "../secrets/log.out", "/proc/self/environ")
+    ),
+    ("check", {}),
+    *(("check", {"files": [name]}) for name in ("made.sh", "header.sh", "scripts", "../secrets")),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_folder_that_leads_elsewhere_shows_nothing_of_it(tmp_path: Path) -> None:
+    secrets, folder = tmp_path / "secrets", tmp_path / "folder"
+    make_secrets(secrets)
+    make_traps(folder, secrets)
+    (tmp_path / "pyproject.toml").write_text(f'[tool.jobgen.lint]\nselect = ["{SECRET}"]\n')
+    (tmp_path / "jobgen.yaml").write_text(f"{SECRET}: 1\n")  # the folder's is no higher repository
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles/above.yaml").write_text(f"description: {SECRET}\nscheduler: slurm\n")
+    before = snapshot(tmp_path)
+    for call, reply in zip(CALLS, ask(folder, *CALLS, HOME=str(secrets)), strict=True):
+        assert SECRET not in json.dumps(reply.content), call
+        assert "Traceback" not in reply.text, call
+    assert snapshot(tmp_path) == before
+    own = one(folder, "why", names=["logs/own.out"])
+    assert own.result["what"] == "ValueError: own"
+
+
+def snapshot(folder: Path) -> dict[str, object]:
+    """All files with their times: what nobody changes."""
+    return {
+        str(path): (path.lstat().st_mtime_ns, path.lstat().st_mode, path.lstat().st_size)
+        for path in folder.rglob("*")
+        if "cache" not in path.parts
+    }
+
+
+def test_without_leave_nothing_is_written_and_no_filter_of_git_runs(folder: Path) -> None:
+    git = ["git", "-C", str(folder), "-c", "user.email=a@b", "-c", "user.name=a"]
+    (folder / ".gitattributes").write_text("*.py filter=x\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], check=True)
+    subprocess.run([*git, "config", "filter.x.clean", f"touch {folder}/ran; cat"], check=True)
+    (folder / "train.py").write_text("changed")
+    values = {"code": ".", "set_values": [f"software.store={folder}/store"]}
+    job = {"profile": "dgx-a100", "program": ["train.py"], **values}
+    refused = one(folder, "write_script", **job)
+    assert refused.is_error
+    assert "`jobgen mcp` changes no file without --allow-submit" in refused.text
+    assert not (folder / "store").exists()
+    assert not (folder / "ran").exists()
+
+
+def test_with_leave_a_script_is_written_in_the_folder_alone(folder: Path) -> None:
+    job = {"profile": "mi210", "program": ["train.py"]}
+    written, outside = ask(
+        folder,
+        ("write_script", {**job, "output": "jobs/a.sh"}),
+        ("write_script", {**job, "output": "../a.sh"}),
+        options=["--allow-submit"],
+    )
+    assert not written.is_error
+    assert written.content["command"].startswith("jobgen sbatch --output=jobs/a.sh ")
+    current = one(folder, "check", files=["jobs/a.sh"])
+    assert current.result == "jobs/a.sh: current"
+    assert outside.is_error
+    assert "output: ../a.sh is outside of" in outside.text
+
+
+def test_a_job_is_submitted_as_by_the_command_line(folder: Path, tmp_path: Path) -> None:
+    sbatch = tmp_path / "bin/sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text("#!/bin/bash\ncat > submitted; echo 12\n")
+    sbatch.chmod(0o755)
+    job = {"profile": "dgx-a100", "nodes": 2, "time": 60, "requeue": True, "program": ["train.py"]}
+    path = f"{sbatch.parent}:{os.environ['PATH']}"
+    (reply,) = ask(folder, ("submit", job), options=["--allow-submit"], PATH=path)
+    assert not reply.is_error, reply.text
+    assert reply.result == "12"
+    words = [
+        "sbatch",
+        "--profile",
+        "dgx-a100",
+        "-N",
+        "2",
+        "-t",
+        "60",
+        "--requeue",
+        "--",
+        "train.py",
+    ]
+    command = [sys.executable, "-m", "jobgen", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert (folder / "submitted").read_text() == done.stdout
+    assert (folder / "jobgen-logs/12.json").is_file()
+
+
+def test_an_answer_is_bounded_in_size(folder: Path) -> None:
+    done = subprocess.CompletedProcess([], 0, b"x" * 3 * ANSWER_CHARACTERS, b"m\n" * 5000)
+    answer = answer_of(TOOLS["check"], {}, done)
+    assert len(answer.text) < ANSWER_CHARACTERS + 2000
+    assert answer.messages[-1].endswith("`jobgen check` shows all")
+    listed = json.dumps([{"file": "a.sh", "line": n, "message": "m"} for n in range(9999)]).encode()
+    answer = answer_of(TOOLS["lint"], {}, done := subprocess.CompletedProcess([], 1, listed, b""))
+    assert len(answer.text) < ANSWER_CHARACTERS * 1.3
+
+
+def test_an_answer_is_bounded_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import anyio
+
+    from jobgen.agents import server
+
+    (folder / "templates").mkdir()
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    (folder / "templates/sbatch.sh.j2").write_text(loop)
+    monkeypatch.setattr(server, "ANSWER_SECONDS", 2)
+    call = {"profile": "dgx-a100", "program": ["train.py"]}
+    with pytest.raises(JobgenError, match="no answer within 2 s; ask for less"):
+        anyio.run(server.answered, TOOLS, folder, "write_script", call)
+
+
+def test_without_the_sdk_the_message_says_what_to_install(folder: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from jobgen.__main__ import run; run()"
+    words = [sys.executable, "-c", code, "mcp", "--folder", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'jobgen[mcp]'" in done.stderr
