@@ -53,6 +53,7 @@ COMMANDS = {
     },
     "Help coding agents": {
         "mcp": "Answer an agent's questions, by the Model Context Protocol.",
+        "agents-file": "Write AGENTS.md for a repository of job scripts.",
     },
 }
 _MODULES = {

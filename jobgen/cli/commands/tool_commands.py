@@ -260,3 +260,28 @@ def mcp(folder: str, allow_submit: bool) -> int:
         raise problem("--folder", f"{folder:.80} is no folder", "usage", "name a job repository")
     serve(Path(os.path.realpath(to_path(folder))), allow_submit)
     return 0
+
+
+@main.command("agents-file")
+@option("-o --output FILE", "The file, such as CLAUDE.md.", default="AGENTS.md")
+@option("--check", "Write nothing; exit 1 if the file is not what would be written.")
+def agents_file(output: str, check: bool) -> int:
+    """Write AGENTS.md for a repository of job scripts.
+
+    Coding agents read this file. The part that jobgen writes says how scripts are made in this
+    repository: its profiles, its manifest, and which commands to run. It stands between two marks;
+    all that you write above and below them is kept. Run it again, for example in a hook of git,
+    when a profile or the manifest has changed.
+    """
+    from jobgen.agents.agents_file import new_text, old_text
+
+    old = old_text(output)
+    new = new_text(old, output)
+    if new == old:
+        report(f"{output} is current")
+    elif check:
+        report(f"{output} is {'stale' if old else 'missing'}: write it with jobgen agents-file")
+    else:
+        write(new, output, executable=False)
+        report(f"{output} is written")
+    return int(check and new != old)
