@@ -38,10 +38,19 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT).with_suffix(""))
 
 
+def _needs(module: str, extra: str) -> pytest.MarkDecorator:
+    reason = f"{module} is not installed: pip install '.[{extra}]'"
+    return pytest.mark.skipif(find_spec(module) is None, reason=reason)
+
+
 def page_cases() -> list[object]:
-    """The pages; `first-script` and `hydra` run a program, which needs torch."""
-    without = pytest.mark.skipif(find_spec("hydra") is None, reason="hydra-core is not installed")
-    marks = {"first-script": [pytest.mark.torch], "hydra": [pytest.mark.torch, without]}
+    """The pages; two run a program, which needs torch, and two need what an extra installs."""
+    torch = pytest.mark.torch
+    marks = {
+        "first-script": [torch],
+        "hydra": [torch, _needs("hydra", extra="hydra")],
+        "agents": [_needs("mcp", extra="mcp")],
+    }
     return [pytest.param(page, id=_name(page), marks=marks.get(page.stem, [])) for page in PAGES]
 
 
