@@ -7,24 +7,32 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jobgen.agents.answers import answer_of
+from jobgen.agents.answers import answer_of, process_words
 from jobgen.agents.tools import ScriptTool, Tool, read_texts
 from jobgen.bounds import ANSWER_CHARACTERS
 from jobgen.cli.app import main
 from jobgen.errors import JobgenError
+from jobgen.planning.job_options import OPTIONS
 
 pytest.importorskip("mcp", reason="the SDK is not installed: pip install '.[mcp]'")
 
 from tests.agent_client import SECRET, Call, Reply, ask, make_secrets, make_traps
+from tests.helpers import jobgen
 
 ROOT = Path(__file__).parent.parent
 TOOLS: Mapping[str, Tool] = read_texts(allow_submit=True)["tools"]
+pytestmark = pytest.mark.slow  # each answer starts a process
+
+LINT = "jobgen lint --format=json"
 ONE_NODE = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH -t 1:00:00\n#SBATCH --exclusive\ntorchrun train.py\n"
 
 
@@ -32,6 +40,8 @@ ONE_NODE = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH -t 1:00:00\n#SBATCH --exclusive\n
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "repository"
     made.mkdir()
+    (tmp_path / ".git").mkdir()  # what is above the folder is not read: lint would refuse this
+    (tmp_path / "pyproject.toml").write_text('[tool.jobgen.lint]\nselect = ["nothing"]\n')
     (made / "a.sh").write_text(ONE_NODE)
     (made / "job.out").write_text("step 1\nValueError: no data\n")
     (made / "train.py").write_text("")
@@ -117,6 +127,7 @@ WRONG: list[tuple[Call, str]] = [
     (("write_script", {"profil": "mi210"}), "profil: no such argument; did you mean `profile`?"),
     (("write_script", {"profile": "mi210", "nodes": [1]}), "nodes: expected text or a number"),
     (("write_script", {"profile": "mi210", "command": "build"}), "one of: local, qsub, sbatch"),
+    (("write_script", {"profile": "mi210", "command": ["lint"]}), "one of: local, qsub, sbatch"),
     (("write_script", {"profile": "mi210", "program": "train.py"}), "expected a list of words"),
     (("write_script", {"profile": "mi210", "output": "job.sh"}), "output: no such argument"),
     (
@@ -125,8 +136,9 @@ WRONG: list[tuple[Call, str]] = [
     ),
     (("show_profile", {}), "profile: it is missing"),
     (("lint", {"files": ["--fix"]}), "--fix: cannot be read: No such file"),
-    (("lint", {"files": "a.sh"}), "files: it is no list"),
-    (("lint", {"profile": ["a"]}), "profile: ['a'] is no text"),
+    (("lint", {"files": [{"a": 1}]}), "{'a': 1}: cannot be read: No such file"),
+    (("show_key", {"key": "a\0b"}), "show_key: it cannot be asked: embedded null byte"),
+    (("lint", {"files": ["a"] * 10**6}), "lint: it cannot be asked: [Errno 7] Argument list too"),
     (("why", {"names": ["-"]}), "names: - is outside of"),
     (("why", {"names": ["a\0b"]}), "is outside of"),
     (("why", {"names": ["nothing.out"]}), "nothing.out: no such file"),
@@ -144,6 +156,35 @@ def test_a_mistake_is_an_answer_with_the_right_words(folder: Path) -> None:
         assert text in reply.text, call
         assert "Traceback" not in reply.text
         assert reply.content["exit_status"] == 2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+ARGUMENTS = sorted({name for tool in TOOLS.values() for name in tool.properties})
+
+
+@given(
+    name=st.sampled_from(sorted(TOOLS)),
+    arguments=st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(), JSON, max_size=4),
+)
+def test_any_arguments_become_words_or_a_problem(name: str, arguments: dict[str, Any]) -> None:
+    """The words of another command or option never come from a value."""
+    try:
+        words = process_words(TOOLS[name], arguments, ROOT)[5:]
+    except (JobgenError, UnicodeEncodeError):
+        return
+    own = TOOLS[name].command.split()
+    if isinstance(TOOLS[name], ScriptTool):
+        assert words[0] in ("sbatch", "qsub", "local")
+        words = words[1:]
+    assert words[: len(own)] == own
+    options = words[len(own) : words.index("--") if "--" in words else None]
+    flags = {flag for row in OPTIONS.values() for flag in row.flags}
+    flags |= {f"--{each}" for each in (*TOOLS[name].options, "output")}
+    assert {word.partition("=")[0] for word in options} <= flags
 
 
 def test_a_fault_of_jobgen_is_an_answer() -> None:
@@ -270,20 +311,30 @@ def snapshot(folder: Path) -> dict[str, object]:
     }
 
 
-def test_without_leave_nothing_is_written_and_no_filter_of_git_runs(folder: Path) -> None:
+def test_without_leave_no_code_is_copied_and_no_filter_of_git_runs(folder: Path) -> None:
     git = ["git", "-C", str(folder), "-c", "user.email=a@b", "-c", "user.name=a"]
     (folder / ".gitattributes").write_text("*.py filter=x\n")
+    (folder / "train.py").write_text("print()\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], check=True)
-    subprocess.run([*git, "config", "filter.x.clean", f"touch {folder}/ran; cat"], check=True)
-    (folder / "train.py").write_text("changed")
-    values = {"code": ".", "set_values": [f"software.store={folder}/store"]}
+    store = folder / "store"
+    values = {"code": ".", "set_values": [f"software.store={store}"]}
     job = {"profile": "dgx-a100", "program": ["train.py"], **values}
     refused = one(folder, "write_script", **job)
     assert refused.is_error
     assert "`jobgen mcp` changes no file without --allow-submit" in refused.text
-    assert not (folder / "store").exists()
+    assert not store.exists()
+    command = ["sbatch", "--profile", "dgx-a100", "--code", ".", "--set", f"software.store={store}"]
+    assert jobgen(*command, "--", "train.py", cwd=folder).returncode == 0
+    subprocess.run([*git, "config", "filter.x.clean", f"touch {folder}/ran; cat"], check=True)
+    os.utime(folder / "train.py", (1, 1))  # for `git status`, it may have changed
+    for note in (store / "code").glob("*.json"):
+        note.unlink()  # else jobgen knows already what `git status` says
+    before = snapshot(folder)
+    asked = one(folder, "write_script", **job)
     assert not (folder / "ran").exists()
+    assert snapshot(folder) == before
+    assert asked.is_error or asked.result
 
 
 def test_with_leave_a_script_is_written_in_the_folder_alone(folder: Path) -> None:
@@ -336,8 +387,14 @@ def test_an_answer_is_bounded_in_size(folder: Path) -> None:
     assert len(answer.text) < ANSWER_CHARACTERS + 2000
     assert answer.messages[-1].endswith("`jobgen check` shows all")
     listed = json.dumps([{"file": "a.sh", "line": n, "message": "m"} for n in range(9999)]).encode()
-    answer = answer_of(TOOLS["lint"], {}, done := subprocess.CompletedProcess([], 1, listed, b""))
+    answer = answer_of(TOOLS["lint"], {}, subprocess.CompletedProcess([], 1, listed, b""))
     assert len(answer.text) < ANSWER_CHARACTERS * 1.3
+    assert answer.messages[-1].endswith(f"`{LINT}` shows all")
+
+
+def test_many_messages_are_counted() -> None:
+    done = subprocess.CompletedProcess([], 2, b"", b"jobgen: m\n" * 50)
+    assert answer_of(TOOLS["check"], {}, done).messages == [*["m"] * 20, "and 30 more lines"]
 
 
 def test_an_answer_is_bounded_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,3 +417,52 @@ def test_without_the_sdk_the_message_says_what_to_install(folder: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install 'jobgen[mcp]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("folder", "text"),
+    [("nothing", "nothing is no folder"), ("~", "has all your files"), ("/", "has all your files")],
+)
+def test_a_folder_that_is_no_limit(folder: str, text: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    named = folder.replace("~", str(home))
+    done = jobgen("mcp", "--folder", named, cwd=tmp_path, env={"HOME": str(home)})
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert text in done.stderr.decode()
+
+
+def test_a_call_that_is_cancelled_leaves_no_process(folder: Path) -> None:
+    """The agent gives up; the process of this call ends, and the server answers the next one."""
+    import anyio
+    from mcp import MCPError, StdioServerParameters, stdio_client
+    from mcp.client import Client
+
+    (folder / "templates").mkdir()
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    (folder / "templates/sbatch.sh.j2").write_text(loop)
+
+    async def talk() -> None:
+        words = ["-m", "jobgen", "mcp", "--folder", str(folder)]
+        server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+        async with Client(stdio_client(server)) as client:
+            job = {"profile": "dgx-a100", "program": ["train.py"]}
+            with pytest.raises(MCPError):
+                await client.call_tool("write_script", job, read_timeout_seconds=2)
+            reply = await client.call_tool("show_rule", {"code": "JG101"})
+            assert not reply.is_error
+            with anyio.fail_after(120):
+                while processes_of(folder):
+                    await anyio.sleep(0.1)
+
+    anyio.run(talk)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The processes that answer calls about a folder."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = each.read_bytes().decode(errors="replace").split("\0")
+            found += [each.parent.name] * ("jobgen.agents.limit" in words and str(folder) in words)
+    return found

@@ -171,6 +171,17 @@ def test_modules_of_the_folder_are_not_imported(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["far/file", "far/a.py", "far"])
+def test_a_command_itself_opens_nothing_else(top: Path, name: str) -> None:
+    """Where the server has not looked at the words before."""
+    (top / "far/a.py").write_text(OTHER)
+    folder = str(top / "folder")
+    words = [sys.executable, "-m", "jobgen.agents.limit", "limited", folder, "why", f"../{name}"]
+    done = subprocess.run(words, cwd="/", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it is outside of" in done.stderr
+
+
 def test_a_search_upwards_ends_at_the_folder(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (top / ".git").mkdir(exist_ok=True)
     folder = (top / "folder/a/b").resolve()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jobgen.agents.limit import Limit
-from jobgen.agents.tools import ScriptTool, Tool
+from jobgen.agents.tools import ScriptTool, Tool, as_words
 from jobgen.bounds import ANSWER_CHARACTERS, MESSAGE_CHARACTERS
-from jobgen.errors import USAGE, JobgenError, problem
+from jobgen.errors import problem
 from jobgen.quoting import quote
 
 _MACHINERY = "# ==== machinery of jobgen"  # begins the part of a script that nobody need read
@@ -46,8 +46,7 @@ def process_words(tool: Tool, given: Mapping[str, Any], folder: Path) -> list[st
     """The words of the process that answers a call. Raises JobgenError."""
     words, limit = tool.words(given), Limit(folder)
     for argument in _FILES & given.keys():
-        named = given[argument]
-        for file in named if isinstance(named, list) else [named]:
+        for file in as_words(given[argument]):
             if file == "-" or limit.is_outside(file):
                 text = f"{file:.80} is outside of {folder}"
                 raise problem(argument, text, "outside", "only files in it are read")
@@ -60,19 +59,16 @@ def answer_of(
     """The answer to a call, by what its process wrote."""
     command = " ".join(map(quote, ("jobgen", *tool.words(given))))
     output, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
-    lines = errors.splitlines()[:_MOST_MESSAGES]
-    messages = [line.removeprefix("jobgen: ")[:MESSAGE_CHARACTERS] for line in lines]
+    lines = [line.removeprefix("jobgen: ")[:MESSAGE_CHARACTERS] for line in errors.splitlines()]
+    messages = lines[:_MOST_MESSAGES]
+    if len(lines) > len(messages):
+        messages.append(f"and {len(lines) - len(messages)} more lines")
     result: Any = output.rstrip("\n")
     if isinstance(tool, ScriptTool):
         result = output.partition(_MACHINERY)[0].rstrip("\n")
     elif output[:1] in ("[", "{"):
         result = _short(json.loads(output))
     return _bounded(Answer(command, done.returncode, result, messages))
-
-
-def error_answer(tool: str, error: JobgenError) -> Answer:
-    """The answer to a call that becomes no command."""
-    return Answer(f"the tool {tool}", USAGE, None, str(error).split("\n"))
 
 
 def _short(value: Any) -> Any:

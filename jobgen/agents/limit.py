@@ -23,7 +23,8 @@ from jobgen.profiles.search import ProfileSearch
 LIMITED, FREE = "limited", "free"  # free: for what may submit a job, which reads everything
 _LISTS = ("os.listdir", "os.scandir")
 _CHANGES = tuple(
-    f"os.{name}" for name in "chmod chown link mkdir remove rename rmdir symlink truncate".split()
+    f"os.{name}"
+    for name in "chmod chown link mkdir remove rename rmdir symlink truncate utime".split()
 )
 _TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _HANDLE = getattr(os, "O_PATH", 0)  # reads nothing

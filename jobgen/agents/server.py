@@ -12,11 +12,11 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from jobgen import __version__
-from jobgen.agents.answers import Answer, answer_of, error_answer, process_words
+from jobgen.agents.answers import Answer, answer_of, process_words
 from jobgen.agents.limit import LIMITED
 from jobgen.agents.tools import Tool, read_texts
 from jobgen.bounds import ANSWER_SECONDS
-from jobgen.errors import JobgenError, nearest_hint, problem
+from jobgen.errors import USAGE, JobgenError, nearest_hint, problem
 
 
 def serve(folder: Path, allow_submit: bool) -> None:
@@ -59,7 +59,7 @@ async def _call(
     try:
         answer = await answered(tools, folder, call.name, call.arguments or {})
     except JobgenError as error:
-        answer = error_answer(call.name, error)
+        answer = Answer(f"the tool {call.name:.80}", USAGE, None, str(error).split("\n"))
     return types.CallToolResult(
         content=[types.TextContent(text=answer.text)],
         structured_content=answer._asdict(),
@@ -74,10 +74,13 @@ async def answered(
     if name not in tools:
         hint = "start it with --allow-submit" if name == "submit" else nearest_hint(name, tools)
         raise problem(f"{name:.80}", "`jobgen mcp` has no such tool", "usage", hint)
-    words = process_words(tools[name], given, folder)
     done: subprocess.CompletedProcess[bytes] | None = None
-    with anyio.move_on_after(ANSWER_SECONDS):  # then it is killed, as it is if the agent cancels
-        done = await anyio.run_process(words, stdin=subprocess.DEVNULL, check=False, cwd="/")
+    try:
+        words = process_words(tools[name], given, folder)
+        with anyio.move_on_after(ANSWER_SECONDS):  # then it is killed, as if the agent cancels
+            done = await anyio.run_process(words, stdin=subprocess.DEVNULL, check=False, cwd="/")
+    except (OSError, ValueError) as error:  # a zero byte, or too many words
+        raise problem(name, f"it cannot be asked: {error}", "usage") from None
     if done is None:
         raise problem(name, f"no answer within {ANSWER_SECONDS} s", "limit", "ask for less")
     return answer_of(tools[name], given, done)

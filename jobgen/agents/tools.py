@@ -12,7 +12,7 @@ from jobgen.agents.limit import FREE, LIMITED
 from jobgen.api.values import argument_type, job_fields
 from jobgen.errors import nearest_hint, problem
 from jobgen.planning.job_options import OPTIONS
-from jobgen.planning.option_row import BYHAND, SCRIPT
+from jobgen.planning.option_row import BATCH, BYHAND, SCRIPT
 
 Schema = Mapping[str, Any]
 _TEXT: Schema = {"type": "string"}
@@ -54,9 +54,9 @@ class Tool(NamedTuple):
     def words(self, given: Mapping[str, Any]) -> list[str]:
         """The words of the command line. Raises JobgenError for wrong arguments."""
         self.check(given)
-        options = [f"--{name}={_text(name, given[name])}" for name in self.options if name in given]
-        words = [_text(name, given[name]) for name in self.word if name in given]
-        words += [text for name in self.files for text in _texts(name, given.get(name, []))]
+        options = [f"--{name}={given[name]}" for name in self.options if name in given]
+        names = [*self.word, *self.files]
+        words = [word for name in names if name in given for word in as_words(given[name])]
         return [*self.command.split(), *options, *(["--", *words] if words else [])]
 
     def check(self, given: Mapping[str, Any]) -> None:
@@ -77,8 +77,9 @@ class ScriptTool(Tool):
 
     @property
     def properties(self) -> dict[str, Schema]:
+        commands = sorted(BATCH if self.command else SCRIPT)
         found: dict[str, Schema] = {
-            "command": {"enum": sorted(SCRIPT), "description": "The default is sbatch, for Slurm."},
+            "command": {"enum": commands, "description": "The default is sbatch, for Slurm."},
             "program": {**_TEXTS, "description": "The words of the program, such as train.py."},
         }
         if self.mode == FREE and not self.command:
@@ -95,12 +96,12 @@ class ScriptTool(Tool):
         fields = job_fields(given.get("program", []), job)
         program = fields.pop("program", ())
         command = given.get("command", "sbatch")
-        if command not in SCRIPT:
-            hint = f"one of: {', '.join(sorted(SCRIPT))}"
-            raise problem("command", f"{command!r:.40} makes no script", "usage", hint)
+        if command not in self.properties["command"]["enum"]:
+            hint = f"one of: {', '.join(self.properties['command']['enum'])}"
+            raise problem("command", f"it cannot be {command!r:.40}", "usage", hint)
         words = [command, *self.command.split()]
         if "output" in given:
-            words.append(f"--output={_text('output', given['output'])}")
+            words.append(f"--output={given['output']}")
         for name, value in fields.items():
             row = OPTIONS[name]
             values, flag = value if row.repeatable else (value,), row.flags[-1]
@@ -121,13 +122,6 @@ def read_texts(allow_submit: bool) -> dict[str, Any]:
     return {**found, "tools": tools}
 
 
-def _texts(name: str, value: Any) -> list[str]:
-    if not isinstance(value, list):
-        raise problem(name, "it is no list", "type", 'such as ["a", "b"]')
-    return [_text(name, each) for each in value]
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise problem(name, f"{value!r:.80} is no text", "type", "write it in quotes")
-    return value
+def as_words(value: Any) -> list[str]:
+    """The words of an argument: agents write a job's number, or one file, without a list."""
+    return [str(each) for each in (value if isinstance(value, list) else [value])]

@@ -256,9 +256,12 @@ def mcp(folder: str, allow_submit: bool) -> int:
     except ImportError:
         text, hint = "the package mcp is not here", "pip install 'jobgen[mcp]'"
         raise problem("jobgen mcp", text, "missing", hint) from None
-    if not os.path.isdir(to_path(folder)):
-        raise problem("--folder", f"{folder:.80} is no folder", "usage", "name a job repository")
-    serve(Path(os.path.realpath(to_path(folder))), allow_submit)
+    path, hint = Path(os.path.realpath(to_path(folder))), "name the folder of your job scripts"
+    if not path.is_dir():
+        raise problem("--folder", f"{folder:.80} is no folder", "usage", hint)
+    if Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(path):  # or above it
+        raise problem("--folder", f"{path} has all your files", "usage", hint)
+    serve(path, allow_submit)
     return 0
 
 
