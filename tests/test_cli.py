@@ -192,7 +192,7 @@ def test_help_and_version() -> None:
             "byhand",
         ),
         *("doctor", "why", "runs", "detect", "profiles", "trainers", "templates", "machinery"),
-        *("completion", "page", "guard"),
+        *("completion", "page", "guard", "mcp", "agents-file"),
     ]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 

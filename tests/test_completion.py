@@ -84,8 +84,8 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = "build byhand check completion detect doctor guard interactive lint local machinery page"
-COMMANDS += " profiles qsub rules runs sbatch store templates trainers why"
+COMMANDS = "agents-file build byhand check completion detect doctor guard interactive lint local"
+COMMANDS += " machinery mcp page profiles qsub rules runs sbatch store templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
