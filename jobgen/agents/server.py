@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp import types
+import mcp_types as types  # since 2.0 of the SDK
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 

@@ -254,7 +254,7 @@ def mcp(folder: str, allow_submit: bool) -> int:
     try:
         from jobgen.agents.server import serve
     except ImportError:
-        text, hint = "the package mcp is not here", "pip install 'jobgen[mcp]'"
+        text, hint = "the package mcp is not here, or old", "pip install 'jobgen[mcp]'"
         raise problem("jobgen mcp", text, "missing", hint) from None
     path, hint = Path(os.path.realpath(to_path(folder))), "name the folder of your job scripts"
     if not path.is_dir():
