@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -466,3 +467,27 @@ def processes_of(folder: Path) -> list[str]:
             words = each.read_bytes().decode(errors="replace").split("\0")
             found += [each.parent.name] * ("jobgen.agents.limit" in words and str(folder) in words)
     return found
+
+
+def test_a_person_who_types_it_gets_the_line_for_an_agent(folder: Path) -> None:
+    ours, terminal = os.openpty()
+    words = [sys.executable, "-m", "jobgen", "mcp"]
+    done = subprocess.run(words, cwd=folder, stdin=terminal, capture_output=True, check=False)
+    os.close(ours)
+    os.close(terminal)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"such as: claude mcp add jobgen -- jobgen mcp" in done.stderr
+
+
+def test_ctrl_c_ends_the_server(folder: Path) -> None:
+    words = [sys.executable, "-m", "jobgen", "mcp", "--folder", str(folder)]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        assert server.stdout.readline()  # it is ready
+        server.send_signal(signal.SIGINT)
+        assert server.wait() == -signal.SIGINT

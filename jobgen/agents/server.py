@@ -1,5 +1,6 @@
 """The server of `jobgen mcp`: speaks the Model Context Protocol by its SDK for Python."""
 
+import signal
 import subprocess
 from collections.abc import Mapping
 from functools import partial
@@ -35,6 +36,7 @@ def serve(folder: Path, allow_submit: bool) -> None:
             options = server.create_initialization_options()
             await server.run(read_stream, write_stream, options)
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's would wait for the end of stdin
     anyio.run(run)
 
 

@@ -1,6 +1,7 @@
 """The other commands: check, build, detect, trainers, templates, completion, page, mcp, …"""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,9 @@ def mcp(folder: str, allow_submit: bool) -> int:
         text, hint = "the package mcp is not here, or old", "pip install 'jobgen[mcp]'"
         raise problem("jobgen mcp", text, "missing", hint) from None
     path, hint = Path(os.path.realpath(to_path(folder))), "name the folder of your job scripts"
+    if sys.stdin is not None and sys.stdin.isatty():
+        text, start = "an agent starts this command", "claude mcp add jobgen -- jobgen mcp"
+        raise problem("jobgen mcp", text, "usage", f"such as: {start}")
     if not path.is_dir():
         raise problem("--folder", f"{folder:.80} is no folder", "usage", hint)
     if Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(path):  # or above it
