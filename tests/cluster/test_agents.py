@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ import anyio
 
 from tests.agent_client import Reply, dialogue
 
+PROGRAM = "until [ -e go ]; do sleep 0.1; done; echo 'ValueError: no data' >&2; exit 7"
 # What the nodes here lack: GPUs; the job needs no torch.
 JOB = {
     "profile": "here",
@@ -32,10 +34,10 @@ class Agent:
     """Asks one thing after the other, as the answers come; it can also write files."""
 
     def __init__(self, desk: Desk) -> None:
-        self.desk, self.replies = desk, dict[str, Reply]()
+        self.desk, self.replies, self.state = desk, dict[str, Reply](), ""
 
     def calls(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        folder, failing = self.desk.folder, ["sh", "-c", "echo 'ValueError: no data' >&2; exit 7"]
+        folder, failing = self.desk.folder, ["sh", "-c", PROGRAM]
         yield "detect", {}
         (folder / "profiles").mkdir()
         (folder / "profiles/here.yaml").write_text(self.replies["detect"].result + "\n")
@@ -44,8 +46,12 @@ class Agent:
         yield "lint", {"files": ["job.sh"], "profile": "here"}
         yield "check", {"files": ["job.sh"]}
         yield "submit", {**JOB, "program": failing}
-        self.desk.cluster.wait(int(self.replies["submit"].result), 120)
-        yield "why", {"names": [self.replies["submit"].result]}
+        job = int(self.replies["submit"].result)
+        yield "why", {"names": [job]}
+        self.state = self.replies["why"].result["what"]
+        (folder / "go").touch()
+        self.desk.cluster.wait(job, 120)
+        yield "why", {"names": [job]}
 
     def ask(self) -> None:
         words = [sys.executable, "-m", "jobgen", "mcp", "--allow-submit"]
@@ -68,7 +74,24 @@ def test_from_a_cluster_that_nobody_knows_to_why_a_job_failed(here: Desk) -> Non
     assert replies["check"].result == "job.sh: current"
     job = replies["submit"].result
     assert (here.folder / f"jobgen-logs/{job}.json").is_file()
+    assert re.match("the job is (PENDING|RUNNING|CONFIGURING)", agent.state)
     verdict = replies["why"].result
     assert verdict["code"] == "python-exception"
     assert verdict["what"] == "ValueError: no data"
     assert verdict["evidence"][0]["place"].startswith(f"jobgen-logs/{job}/")
+
+
+def test_a_job_of_another_folder_shows_nothing_of_its_output(here: Desk) -> None:  # noqa: F811
+    """Slurm names the file; the server's folder does not have it."""
+    text = "#!/bin/bash\n#SBATCH -o job-%j.out\necho 'ValueError: s3cret' >&2\nexit 1\n"
+    job = here.send(text)
+    here.cluster.wait(job, 60)
+    assert "s3cret" in (here.folder / f"job-{job}.out").read_text()
+    (here.folder / "inner").mkdir()
+    words = [sys.executable, "-m", "jobgen", "mcp", "--folder", str(here.folder / "inner")]
+    environ = here.cluster.environment({"PATH": PATH})
+    calls = [("why", {"names": [job]})]
+    (reply,) = anyio.run(dialogue, calls, here.cluster.command(words), environ)
+    assert reply.is_error
+    assert f"job-{job}.out: cannot be read: it is outside of {here.folder}/inner" in reply.text
+    assert "s3cret" not in str(reply)
