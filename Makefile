@@ -124,8 +124,10 @@ $(VENV)/run: $(VENV)/made $(if $(TORCH),FORCE)
 	$(if $(TORCH),$(filter-out -c constraints.txt,$(PIP)) $(TORCH) numpy,$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) torch numpy)
 	@touch $@
 
+# The sweeper asks for an optuna below 3, and runs with the newest.
 $(VENV)/test: $(VENV)/run
 	$(PIP) -e '.[test]'
+	$(PIP) --no-deps hydra-optuna-sweeper
 	@touch $@
 
 # It sees the packages of $(VENV) by its .pth file: torch is there once, and no package replaces it.
