@@ -10,7 +10,7 @@ from jobgen.lint.reader.directives import Directive, command_options
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script
 from jobgen.lint.run import problems_in
-from jobgen.schedulers import pbs, slurm_directives
+from jobgen.schedulers import get_scheduler
 
 ACCEPTED, WARNED, REFUSED, EXEMPT = "accepted", "warned", "refused", "exempt"
 PROGRAMS = {"slurm": "sbatch", "pbs": "qsub"}
@@ -61,7 +61,8 @@ def judge(submission: Submission, choice: Choice) -> Verdict:
     codes = sorted({each.code for each in refusing or problems})
     if not refusing:
         return Verdict(WARNED if problems else ACCEPTED, problems, codes)
-    hours = _gpu_hours(parse(text, submission.name, options=options))
+    script = parse(text, submission.name, options=options)
+    hours = _gpu_hours(script, submission.scheduler)
     return Verdict(REFUSED, refusing, codes, hours)
 
 
@@ -71,17 +72,10 @@ def _options(submission: Submission) -> list[Directive]:
     return [*command_options(Command(tuple(Word(word, 1, 1) for word in words), 1, 1, 0))]
 
 
-def _gpu_hours(script: Script) -> float | None:
+def _gpu_hours(script: Script, scheduler: str) -> float | None:
     """The GPU-hours of one job of a script; None if it does not say its GPUs or its time."""
     total, per_node = script.directive("gpus"), script.gpus_per_node
     gpus = total.gpus if total else per_node and per_node.count * (script.nodes or 1)
-    seconds = _seconds(script)
+    _, walltime = script.walltime or (None, "")
+    seconds = get_scheduler(scheduler).seconds(walltime)
     return gpus * seconds / 3600 if gpus and seconds else None
-
-
-def _seconds(script: Script) -> int | None:
-    if time := script.directive("time"):
-        return slurm_directives.seconds(time.value)
-    resources = (each for directive in script.active_directives for each in directive.resources)
-    times = [value for name, value in resources if name == "walltime"]
-    return pbs.seconds(times[-1]) if times else None

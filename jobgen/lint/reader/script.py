@@ -173,6 +173,15 @@ class Script:
         return Gpus(request.gpus, request.line, request.column)
 
     @cached_property
+    def walltime(self) -> tuple[Directive, str] | None:
+        """The directive that limits the job's time, and its text; the last one counts."""
+        time = self.directive("time")
+        found = [(time, time.value)] if time else []
+        for each in self.active_directives:
+            found += [(each, value) for name, value in each.resources if name == "walltime"]
+        return found[-1] if found else None
+
+    @cached_property
     def asks_for_whole_nodes(self) -> bool:
         """Whether the directives ask for nodes that no other job may use."""
         exclusive = self.directive("exclusive")

@@ -164,15 +164,11 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
         yield finding_at(nodes, text, f"at most {most}, or another partition")
     seconds = get_scheduler(script.scheduler).seconds
     longest = _highest([seconds(each.time or "") for _, each in limits])
-    time = script.directive("time")
-    walltimes = [(time, time.value)] if time else []
-    for place in script.active_directives:
-        walltimes += [(place, value) for name, value in place.resources if name == "walltime"]
-    for place, walltime in walltimes[-1:]:  # the last walltime counts
-        if longest and (seconds(walltime) or 0) > longest:
-            allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
-            text = f"a walltime of {walltime}, but a job may have {allowed}"
-            yield finding_at(place, text, f"at most {allowed}, or another partition or queue")
+    place, walltime = script.walltime or (None, "")
+    if place and longest and (seconds(walltime) or 0) > longest:
+        allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
+        text = f"a walltime of {walltime}, but a job may have {allowed}"
+        yield finding_at(place, text, f"at most {allowed}, or another partition or queue")
 
 
 def _highest(limits: Sequence[int | None]) -> int:
