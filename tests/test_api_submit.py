@@ -307,10 +307,15 @@ def test_mistakes_are_errors_with_problems(slurm: Slurm, monkeypatch: pytest.Mon
         jobgen.submit("eap", ["true"], folder=slurm.folder)
 
 
-def test_a_job_whose_record_cannot_be_written_is_named(slurm: Slurm) -> None:
+def test_a_job_whose_record_cannot_be_written_is_returned(slurm: Slurm) -> None:
+    """After an error, a program would submit it again."""
     (slurm.folder / "jobgen-logs").touch()
-    with pytest.raises(jobgen.JobgenError, match=r"submit: it is submitted as job 12, but its rec"):
-        slurm.submit()
+    job = slurm.submit()
+    assert job.id == "12"
+    assert job.messages.startswith("warning: no record yet: ")
+    assert job.messages.endswith(": Not a directory")
+    slurm.set(job.id, "RUNNING")
+    assert job.state() == "begins"
 
 
 # ---- this machine ----

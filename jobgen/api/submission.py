@@ -62,13 +62,18 @@ def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
 
 
 def _with_record(
-    scheduler: str, submitted: Submitted, script: str, watch: Watch, *more: str
+    scheduler: str,
+    submitted: Submitted,
+    script: str,
+    watch: Watch,
+    cluster: str = "",
+    messages: str = "",
 ) -> SubmittedJob:
     job, logs = submitted.id, submitted.logs
     record = Record(job, hashlib.sha256(script.encode()).hexdigest(), time(), folder=logs)
     try:
         note_submission(logs, job, script.encode())
-    except OSError as error:
-        text = f"it is submitted as job {job}, but its record cannot be written in {logs}"
-        raise problem("submit", f"{text}: {error.strerror}", "output") from None
-    return SubmittedJob(scheduler, submitted, script, record, watch, *more)
+    except OSError as error:  # the job is submitted: after an error, many would submit it again
+        text = f"warning: no record yet: {error.filename or logs}: {error.strerror}"
+        messages = f"{messages}\n{text}".lstrip()
+    return SubmittedJob(scheduler, submitted, script, record, watch, cluster, messages)
