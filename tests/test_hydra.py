@@ -203,12 +203,28 @@ def test_git_ignores_the_output_of_sweeps(app: Path) -> None:
     assert len(copies) == 1
 
 
+def test_no_gitignore_of_the_user_is_written_over(app: Path) -> None:
+    """The folder of sweeps may be the code's, or one that a repository keeps."""
+    subprocess.run(["git", "init", "-q"], cwd=app, check=True)
+    (app / "out").mkdir()
+    (app / "outer.py").touch()  # is in no folder `out`
+    kept = {app / ".gitignore": "bin\njobs\nscripts\n", app / "out/.gitignore": "# mine\n*\n"}
+    for file, text in kept.items():
+        file.write_text(text)
+    here = run(app, "-m", *SLURM, "hydra.launcher.code=.", "hydra.sweep.dir=.", "lr=2,3")
+    assert here.returncode == 1
+    assert f"hydra.launcher.code: the output of sweeps is in {app} itself; set " in here.stderr
+    done = run(app, "-m", *SLURM, "hydra.launcher.code=.", "hydra.sweep.dir=out", "lr=2,3")
+    assert done.returncode == 0, done.stderr
+    assert {file: file.read_text() for file in kept} == kept
+
+
 def test_a_sweeper_that_needs_objectives_has_to_wait(app: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="no hydra-optuna-sweeper")
     done = run(app, "-m", *SLURM, "hydra/sweeper=optuna", "lr=interval(1,2)")
     assert done.returncode == 1
     text = "OptunaSweeper needs what the jobs return: set hydra.launcher.wait=true\n"
-    assert done.stderr.startswith(text)
+    assert text in done.stderr
 
 
 def test_an_array_has_the_arguments_of_each_job(app: Path) -> None:

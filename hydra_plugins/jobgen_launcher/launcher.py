@@ -98,13 +98,18 @@ class JobgenLauncher(Launcher):
 
         cwd = self._config.hydra.runtime.cwd
         code = jobgen.plan(self._profile, job.words, folder=cwd, **self._options).software.code
-        sweep, root = Path(cwd, self._config.hydra.sweep.dir), Path(cwd, code or "/")
+        folders = (self._config.hydra.sweep.dir, code or "/")
+        sweep, root = (Path(os.path.abspath(os.path.join(cwd, each))) for each in folders)
         if code is None or not sweep.is_relative_to(root):
             return
+        if sweep == root:
+            text = f"the output of sweeps is in {root} itself"
+            raise problem("code", text, "code", "set hydra.sweep.dir=multirun")
         sweep.mkdir(parents=True, exist_ok=True)
-        (sweep / ".gitignore").write_text("*\n")
+        if not (ignored := sweep / ".gitignore").exists():
+            ignored.write_text("*\n")
         inside = sweep.relative_to(root)
-        if any(each.path.startswith(os.fsencode(inside)) for each in code_files(root)):
+        if any(each.path.startswith(os.fsencode(f"{inside}/")) for each in code_files(root)):
             top, hint = inside.parts[0], f"echo {inside.parts[0]} >> {root / IGNORE_FILE}"
             raise problem("code", f"the output of sweeps in {top} is code there", "code", hint)
 
