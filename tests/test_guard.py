@@ -226,8 +226,9 @@ def test_connections_that_send_nothing_end_at_the_limit(tmp_path: Path) -> None:
         until(lambda: children.read_text())
         found = children.read_text().split()
         assert len(found) <= bounds.GUARD_CHILDREN
-        status = Path(f"/proc/{found[0]}/status")
+        status, limits = (Path(f"/proc/{found[0]}/{name}") for name in ("status", "limits"))
         until(lambda: os.getuid() or "\nUid:\t65534\t" in status.read_text())
+        until(lambda: re.search("cpu time +6 +6 ", limits.read_text()))
         assert service.entries("late")
         assert service.ask("file", str(tmp_path / "good")) == "accepted\n"
     finally:
@@ -416,3 +417,33 @@ def test_options_of_the_command_line_fit_every_script() -> None:
                 verdict = judge(submission, choice)
                 assert all(each.mark.line >= 1 for each in verdict.problems)
                 assert verdict.text.startswith(f"{verdict.word}\n")
+
+
+JUDGES = """
+import os, sys
+from jobgen.guard.judge import Submission, judge
+from jobgen.guard.settings import Choice, Guard
+from jobgen.lint.rules import checks, rules
+from jobgen.lint.settings import Settings
+
+own, found = (sys.argv[1], sys.prefix, sys.base_prefix, "/usr/", "/dev/null"), []
+
+def note(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir", "os.open") and isinstance(arguments[0], str):
+        found.append(os.path.realpath(arguments[0]))
+
+choice = Choice(Guard(), frozenset(), Settings(also=tuple({*checks()} - {"JG212"})))
+sys.addaudithook(note)
+for text in (sys.argv[2], *(rule.bad for rule in rules().values())):
+    for scheduler in ("slurm", "pbs"):
+        judge(Submission("", scheduler, "job.sh", (), text.encode()), choice)
+print([each for each in found if not each.startswith(own)])
+"""
+
+
+def test_a_judge_opens_no_file_that_a_script_names(tmp_path: Path) -> None:
+    (tmp_path / "env.sh").touch()
+    text = f"{GOOD}source env.sh\n. {tmp_path}/env.sh\nsbatch env.sh\nsrun -N1 bash env.sh\n"
+    argv = [sys.executable, "-c", JUDGES, str(Path(client.__file__).parents[2]), text]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -9,6 +9,7 @@ import grp
 import json
 import os
 import pwd
+import resource
 import select
 import signal
 import socket
@@ -89,6 +90,8 @@ def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
     log = _opened(guard.log)
     try:
         bound_memory()
+        seconds = guard.time_limit // 1000 + 1  # also of `bash -n`, which may outlive this process
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         if not os.geteuid():
             os.setgroups([])
             os.setgid(_NOBODY)

@@ -132,7 +132,7 @@ def slurm(cluster: Cluster, folder: Path) -> Iterator[SlurmGuard]:
     guard.start()
     yield guard
     guard.stop()
-    cluster.run(["scancel", "--state=PENDING", "--user=root"])
+    cluster.run(["scancel", "--user=root"])  # what runs would hold nodes that others need
     cluster.run(["scancel", "--user=nobody"])
 
 
