@@ -43,6 +43,13 @@ head -c "$(wc -c < api.sh)" wheel.sh | cmp - api.sh
 # Packaged files beside scripts: the templates of the doctor's page.
 venv/bin/python -m jobgen doctor --report results.json -o page.html || [ $? -eq 1 ]
 test -s page.html
+# … the filter of the guard, what AGENTS.md says, and Hydra's plug-in.
+echo 'refuse: [JG101]' > guard.yaml
+venv/bin/python -m jobgen guard slurm guard.yaml | grep -q "/client.py "
+venv/bin/python -m jobgen agents-file
+test -s AGENTS.md
+test -s "$site/hydra_plugins/jobgen_launcher/launcher.py"
+test -s "$site/jobgen/agents/tools.yaml"
 if [ -z "$thorough" ]; then
   echo "the wheel generates the same scripts as the checkout, and has the man page and completions"
   exit
