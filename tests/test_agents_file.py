@@ -164,6 +164,10 @@ def test_a_file_that_cannot_be_read_stays(folder: Path, data: bytes | None, mess
     assert (code, message in text) == (2, True), text
 
 
+def test_an_empty_name_is_an_error(folder: Path) -> None:
+    assert run(folder, "-o", "") == (2, "jobgen: -o: it names no file; such as CLAUDE.md [usage]\n")
+
+
 def test_a_wrong_profile_is_named_with_its_place(folder: Path) -> None:
     (folder / "profiles/gpu.yaml").write_text("schedular: slurm\n")
     code, message = run(folder)

@@ -26,6 +26,8 @@ _SCRIPTS_NAMED = 3
 
 def old_text(output: str) -> str:
     """The file as it is; "" if there is none. Raises JobgenError."""
+    if not output:
+        raise problem("-o", "it names no file", "usage", "such as CLAUDE.md")
     try:
         return to_path(output).read_bytes().decode("utf-8")
     except FileNotFoundError:
