@@ -417,7 +417,7 @@ def test_without_the_sdk_the_message_says_what_to_install(folder: Path) -> None:
     words = [sys.executable, "-c", code, "mcp", "--folder", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'jobgen[mcp]'" in done.stderr
+    assert "pip install 'mcp>=2,<3'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -250,12 +250,12 @@ def mcp(folder: str, allow_submit: bool) -> int:
 
     The agent can list and show profiles, make a script, lint scripts, check a repository, and ask
     why a job failed. It changes nothing without --allow-submit; with it, an agent can run any
-    program as you. It needs the package mcp: pip install 'jobgen[mcp]'.
+    program as you. It needs the package mcp: pip install 'mcp>=2,<3'.
     """
     try:
         from jobgen.agents.server import serve
     except ImportError:
-        text, hint = "the package mcp is not here, or old", "pip install 'jobgen[mcp]'"
+        text, hint = "the package mcp is not here, or old", "pip install 'mcp>=2,<3'"
         raise problem("jobgen mcp", text, "missing", hint) from None
     path, hint = Path(os.path.realpath(to_path(folder))), "name the folder of your job scripts"
     if sys.stdin is not None and sys.stdin.isatty():
