@@ -129,7 +129,8 @@ def _check_runs(program: Program, found: OtherLauncher | None, ranks: int) -> No
     if run := multirun(program):
         text = f"a multirun of Hydra: each of {ranks} ranks would do all runs"
         hint = f"a job for each run, as -- {' '.join(map(quote, run))}; `jobgen build` makes them"
-        raise problem("--", text, "conflict", f"{hint} of a `matrix`")
+        hint += " of a `matrix`, or Hydra by hydra/launcher=jobgen"
+        raise problem("--", text, "conflict", hint)
 
 
 def _launcher_words(found: OtherLauncher, base: Plan, node_gpus: int, by_hand: bool) -> _Words:
