@@ -24,6 +24,8 @@ from jobgen.submission.follow import MOST_FAILURES
 from jobgen.submission.queues.own_jobs import NoAnswer
 from tests.helpers import jobgen as program
 
+pytestmark = pytest.mark.slow
+
 # A job is a file in `jobs`, with Slurm's word for its state and its exit code.
 COMMANDS = {
     "sbatch": """

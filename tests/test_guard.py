@@ -29,6 +29,8 @@ from jobgen.lint.rules import checks, rules
 from jobgen.lint.settings import Settings
 from jobgen.quoting import quote
 
+pytestmark = pytest.mark.slow
+
 BAD = """\
 #!/bin/bash
 #SBATCH --nodes=2 --gpus-per-node=4 --time=3:00:00

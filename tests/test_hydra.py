@@ -23,6 +23,7 @@ from tests.hostile import HOSTILE
 from tests.test_api_submit import Slurm, slurm  # noqa: F401
 
 pytest.importorskip("hydra", reason="hydra-core is not installed: pip install '.[hydra]'")
+pytestmark = pytest.mark.slow  # each starts programs of Hydra
 
 CONFIG = "lr: 1\nwaits: false\n"
 PROGRAM = """
@@ -259,7 +260,6 @@ def test_ctrl_c_ends_waiting_and_no_job(app: Path) -> None:
     assert [(app / f"jobs/{job}").read_text() for job in (12, 13)] == ["PENDING 0\n"] * 2
 
 
-@pytest.mark.slow
 @pytest.mark.torch
 def test_local_jobs_run_one_by_one_and_return_what_they_say(app: Path) -> None:
     local = overrides(profile="local", nodes=1, set_values={"launch.processes_per_node": 2})
