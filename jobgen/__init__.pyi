@@ -146,6 +146,7 @@ def submit(
     profile: Profile,
     program: Sequence[Word] = (),
     *,
+    once: str | None = None,
     command: str | None = None,
     folder: PathName | None = None,
     environ: Mapping[str, str] | None = None,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -71,17 +71,24 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
         return tuple(with_arguments(generator.advice(job, generator.plan(job))))
 
 
-def submit(profile: Profile, program: Sequence[Word] = (), **options: Any) -> SubmittedJob:
+def submit(
+    profile: Profile, program: Sequence[Word] = (), *, once: str | None = None, **options: Any
+) -> SubmittedJob:
     """Submit the script of a job, as the command line does with `--submit`; returns the job.
 
     It is submitted in `folder`, and with the environment of this process. The arguments are those
-    of `script`.
+    of `script`. `once` is its name, and if a job of this name was submitted before, returns that.
 
     Raises JobgenError for a job that cannot be, or that the scheduler does not take.
     """
     from jobgen.api import submission  # needed for no script
+    from jobgen.api.once import submit_once
 
     with _request("submit", profile, program, options) as (generator, job):
+        if once is not None and job.name:
+            raise problem("name", "`once` is the job's name", "conflict", "leave out one of them")
+        if once is not None and job.command in OPTIONS["name"].commands:
+            job = job._replace(name=path_text("once", once))
         if job.command not in SCRIPT:
             hint = f"one of: {', '.join(sorted(SCRIPT))}"
             raise problem("command", f"{job.command!r:.40} submits nothing", "usage", hint)
@@ -89,6 +96,8 @@ def submit(profile: Profile, program: Sequence[Word] = (), **options: Any) -> Su
         script, within = generator.render(plan, job.template), generator.profiles.within
         logs = submission.check(plan, within)
         generator.keep_codes()
+        if once is not None:
+            return submit_once(path_text("once", once), plan, script, within, logs)
         return submission.submit_plan(plan, script, within, logs)
 
 
@@ -187,21 +196,20 @@ def _place(place: str) -> str:
     return place if path else _PLACES.get(option, option)
 
 
-def _signature(returned: str) -> Signature:
+def _signature(function: Callable[..., Any]) -> Signature:
     """The signature that `help` shows; type checkers read the same signature in `__init__.pyi`."""
-    either, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    keyword, own = Parameter.KEYWORD_ONLY, Signature.from_callable(function)
     return Signature(
         [
-            Parameter("profile", either, annotation="Profile"),
-            Parameter("program", either, default=(), annotation="Sequence[Word]"),
+            *(each for name, each in own.parameters.items() if name != "options"),
             *(
                 Parameter(name, keyword, default=None, annotation=f"{kind} | None")
                 for name, kind in ARGUMENTS.items()
             ),
         ],
-        return_annotation=returned,
+        return_annotation=own.return_annotation,
     )
 
 
 for _function in (script, plan, advice, submit):
-    setattr(_function, "__signature__", _signature(_function.__annotations__["return"]))  # noqa: B010
+    setattr(_function, "__signature__", _signature(_function))  # noqa: B010

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from time import time
 
@@ -11,9 +12,10 @@ from jobgen.api.job import SubmittedJob
 from jobgen.errors import JobgenError, problem
 from jobgen.planning.plan import Plan
 from jobgen.runs.records import SCRIPTS, Record, keep_script, note_submission, records_of
+from jobgen.runs.script_facts import read_script
 from jobgen.submission.ending import Submitted
 from jobgen.submission.environments import check_environments
-from jobgen.submission.local_process import LocalProcess
+from jobgen.submission.local_process import LeftProcess, LocalProcess
 from jobgen.submission.machine import Here
 from jobgen.submission.queues.job_queue import get_queue
 from jobgen.submission.submit import check_submission, hand_over, log_folder
@@ -33,20 +35,39 @@ def check(plan: Plan, within: Path) -> Path:
     return log_folder(plan, Path(os.path.abspath(within)))
 
 
-def submit_plan(plan: Plan, script: str, within: Path, logs: Path) -> SubmittedJob:
-    """Submit the script of a plan in a folder; its record is in `logs`. Raises JobgenError."""
-    array, is_chain = plan.request.array or "", bool(plan.launch.chain)
+def submit_plan(
+    plan: Plan, script: str, within: Path, logs: Path, lock: int | None = None
+) -> SubmittedJob:
+    """Submit the script of a plan in a folder; its record is in `logs`. Raises JobgenError.
+
+    The command for submission keeps the lock until it ends.
+    """
     if plan.scheduler == "local":
         process = _start(plan, script, within, logs)
         return _with_record("local", Submitted(process.id, logs), script, process)
     try:
         queue = get_queue(plan.scheduler, Here(os.path.abspath(within)))
-        new = hand_over(script.encode(), queue)
+        new = hand_over(script.encode(), queue, lock=lock)
     except JobgenError as error:
         raise problem("submit", "; ".join(str(error).splitlines()), "submit") from None
-    submitted = Submitted(new.id, logs, array, is_chain)
-    watch = _WATCHES[plan.scheduler]
+    submitted, watch = _submitted(plan, new.id, logs), _WATCHES[plan.scheduler]
     return _with_record(plan.scheduler, submitted, script, watch, new.cluster, new.messages)
+
+
+def submitted_before(plan: Plan, job: str, script: str, within: Path, logs: Path) -> SubmittedJob:
+    """The job with an id that another process has submitted, perhaps with another script."""
+    for record in records_of(logs, job)[:1]:
+        with suppress(JobgenError):
+            script = read_script(record).decode()
+    if plan.scheduler == "local":
+        process = LeftProcess(job, logs / SCRIPTS, Path(os.path.abspath(within)), plan.name)
+        return _with_record("local", Submitted(job, logs), script, process)
+    watch = _WATCHES[plan.scheduler]
+    return _with_record(plan.scheduler, _submitted(plan, job, logs), script, watch)
+
+
+def _submitted(plan: Plan, job: str, logs: Path) -> Submitted:
+    return Submitted(job, logs, plan.request.array or "", bool(plan.launch.chain))
 
 
 def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:

@@ -53,6 +53,11 @@ class ScriptFacts(NamedTuple):
         return self.command.split()
 
     @property
+    def program(self) -> str:
+        """The words of the command after `--`."""
+        return self.command.partition(" -- ")[2]
+
+    @property
     def profile(self) -> str:
         """The profile that the command names."""
         options = dict(options_of(self.words))

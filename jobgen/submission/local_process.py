@@ -1,7 +1,9 @@
 """A job of this machine without a scheduler: a script that runs in a process of its own."""
 
+import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -33,15 +35,36 @@ class LocalProcess:
 
     def look(self, most_age: float, since: float) -> View:
         """Its state as of now."""
-        now, status = monotonic(), self.end_of(self.id)
-        shown = status or JobStatus("RUNNING")
-        return View({self.id: shown}, {} if status else {self.id: True}, now, now)
+        now, runs = monotonic(), self._runs()
+        shown = JobStatus("RUNNING") if runs else self.end_of(self.id)
+        return View({self.id: shown} if shown else {}, {self.id: True} if runs else {}, now, now)
 
     def end_of(self, job: str, cluster: str = "") -> JobStatus | None:
-        """Its exit status; None while it runs."""
+        """Its exit status; None while it runs, and if nobody knows."""
         code = self._process.poll()
         return None if code is None else JobStatus("ENDED", exit_status=shell_status(code))
 
     def cancel(self, job: str, cluster: str = "") -> None:
         """Ask it to end, which ends all that it has started."""
-        self._process.send_signal(signal.SIGTERM)
+        if self._runs():
+            os.kill(int(self.id), signal.SIGTERM)
+
+    def _runs(self) -> bool:
+        return self._process.poll() is None
+
+
+class LeftProcess(LocalProcess):
+    """One that another program has started, and that may have ended: its record says how."""
+
+    def __init__(self, job: str, scripts: Path, folder: Path, name: str) -> None:
+        self.id, self.output = job, folder / f"{name}-{job}.out"
+        self._scripts = os.fsencode(scripts.absolute())
+
+    def end_of(self, job: str, cluster: str = "") -> JobStatus | None:
+        return None
+
+    def _runs(self) -> bool:
+        """Whether it is there; a later process may have its number, but none of its scripts."""
+        with suppress(OSError):
+            return self._scripts in Path(f"/proc/{self.id}/cmdline").read_bytes()
+        return False

@@ -174,3 +174,31 @@ print(json.dumps([job.wait(120) for job in jobs]))
         real.site.cluster.run([*qmgr[:2], f"{qmgr[2]}true"])
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [["failed 7", 7], ["ended without a word", None]]
+
+
+def test_a_job_of_pbs_is_found_again(real: PbsDesk) -> None:
+    """Its program was killed when qsub had taken it: nothing but its name is known."""
+    text = """
+import pathlib
+
+def job():
+    return submit("sleep", "600", once="t-0")
+
+first = job()
+logs = pathlib.Path("jobgen-logs")
+note = logs / "t-0.once"
+note.write_text(note.read_text().splitlines()[0] + "\\n")
+for record in logs.glob("*.json"):
+    record.unlink()
+queued = job()
+until(queued, "running")
+note.write_text(note.read_text().splitlines()[0] + "\\n")
+running = job()
+running.cancel()
+print(json.dumps([first.id, queued.id, running.id, running.wait(120).state, job().wait(120).state]))
+"""
+    done = run_pbs(real, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    ids, states = json.loads(done.stdout)[:3], json.loads(done.stdout)[3:]
+    assert ids == [ids[0]] * 3
+    assert states == ["ended from outside"] * 2
