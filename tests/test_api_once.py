@@ -15,6 +15,8 @@ import jobgen
 from jobgen.submission.queues.own_jobs import NoAnswer
 from tests.test_api_submit import Slurm, here, slurm  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 # The emulated queue shows the name and the folder of each job.
 SQUEUE = r"""#!/bin/bash
 cd {folder}

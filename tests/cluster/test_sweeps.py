@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -277,9 +278,10 @@ def test_each_trial_is_one_run_of_wandb(clean: Desk) -> None:
     pytest.importorskip("wandb", reason="no W&B: pip install wandb")
     study = Study(clean, 1, 1, PAGE["train_wandb.py"])
     more = next(text for words, text in PAGE.items() if words.startswith("lines of tune.py"))
-    more = f"once=name,\n{more}"
-    tune = (clean.folder / "tune.py").read_text().replace("once=name", more)
-    clean.program("tune.py", tune)
+    line = "        job = jobgen.submit(PROFILE, words, nodes=NODES, once=name)\n"
+    before, found, after = (clean.folder / "tune.py").read_text().partition(line)
+    assert found
+    clean.program("tune.py", f"{before}{indent(more, ' ' * 8)}{after}")
     study.start()
     study.end(240)
     for trial in study.trials:
