@@ -126,6 +126,7 @@ def _class_page(each: FailureClass) -> str:
         f"`{each.code}` is the class of failure in the first line of `jobgen why` "
         "([When a job fails](../failures.md#ask-for-the-cause)).",
         f"**What to do:** {inline(each.cure_for_everybody)}.",
+        "\n".join(f"- {case}: {inline(text)}" for case, text in each.special_cures),
         f"**Not the cause:** {inline(each.misleads)}.",
         "## What happens",
         prose(each.page),

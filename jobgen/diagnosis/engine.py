@@ -109,6 +109,7 @@ def add_file(case: Case, file: File) -> None:
     case.lines[file.name] = file.count
     case.no_logs += [f"{file.name} {file.lacks}"] * bool(file.lacks)
     case.stacks += file.stacks.stacks
+    case.cut_off += [(file.name, *place) for place in file.frames.cut_off()]
     case.says_end = case.says_end or (not case.events and file.says_end)
     if not case.events and not case.complaint and file.complaint:
         case.complaint = f"{file.complaint}, {file.name}"

@@ -195,6 +195,7 @@ def _show_classes(words: Sequence[str]) -> int:
 def _show_class(code: str) -> int:
     """Write the page of a class."""
     each = classes()[code]
-    advice = f"Cure: {each.cure_for_everybody}\nNot this: {each.misleads}\n"
+    special = "".join(f"Cure {case}: {text}\n" for case, text in each.special_cures)
+    advice = f"Cure: {each.cure_for_everybody}\n{special}Not this: {each.misleads}\n"
     write(f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n")
     return 0

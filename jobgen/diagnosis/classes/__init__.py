@@ -4,6 +4,9 @@ jobgen/explanation.py explains the format of a text. The page says what happens,
 failure, and has the sources; the last part has the signs (jobgen/diagnosis/signs.py). The fields:
 
     Cure: what to do; of <words|words>, the second are for scripts of jobgen
+        Cure while saving: what to do in place of it, where a rank did this (lines/activities.txt)
+        Cure under mpirun of OSError: the same, for what started the ranks (lines/census.py), and
+        for the exception; the first counts of which all words fit
     Send: what the site's administrators need, if only they can mend it
     Not this: what looks like the cause, and is not
     Explains: the codes of the classes that follow from this class, where both are seen
@@ -38,6 +41,7 @@ TRAITS = {
 }
 _FOLDER = os.path.dirname(__file__)
 _FIELDS = ("Cure", "Send", "Not this", "Explains", "Traits")
+_SPECIAL = re.compile(r" Cure ((?:(?:while|under|of) [\w-]+ ?)+): ")
 _EITHER = re.compile(r"<([^<>|]*)\|([^<>|]*)>")
 # What joins an option to the words before it, and brackets around it.
 _JOINT = re.compile(r"^[ ;:,]*(?:or )?|[ ;:,]+$")
@@ -60,7 +64,18 @@ class FailureClass(NamedTuple):
     @property
     def cure_for_everybody(self) -> str:
         """What to do with any script, and after it jobgen's options."""
-        return cure(self.cures, is_jobgens=False)
+        return cure(choices(self.cures)[0][1], is_jobgens=False)
+
+    @property
+    def special_cures(self) -> list[tuple[str, str]]:
+        """The same for special cases, each behind its case, such as `while saving`."""
+        return [(case, cure(text, is_jobgens=False)) for case, text in choices(self.cures)[1:]]
+
+
+def choices(cures: str) -> list[tuple[str, str]]:
+    """The cures in a text, each behind its case, such as `while saving`; the first has none."""
+    general, *special = _SPECIAL.split(cures)
+    return [("", general), *zip(special[::2], special[1::2], strict=True)]
 
 
 def cure(cures: str, *, is_jobgens: bool) -> str:

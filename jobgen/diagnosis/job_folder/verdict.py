@@ -66,7 +66,7 @@ def _complete(case: Case, folder: JobFolder) -> None:
     hosts = {each.rank: each.host for each in folder.ranks if each.rank is not None}
     case.rank_nodes |= hosts
     case.world = case.world or len(folder.ranks)
-    case.is_torchrun |= all(each.run for each in folder.ranks)
+    case.launchers |= {"torchrun"} if all(each.run for each in folder.ranks) else set()
     old = set[str]()
     if any(each.attempt for each in folder.ranks):
         # Failed processes that no final report names: the ranks have started again since.

@@ -31,6 +31,8 @@ class Case(Census):
         self.lines: dict[str, int] = {}  # how many lines each file has
         self.seen: set[int] = set()  # the ranks of all events
         self.stacks: list[Stack] = []
+        # The file and line of tracebacks that are cut off, and what was being done.
+        self.cut_off: list[tuple[str, int, tuple[str, ...]]] = []
         self.stacks_are_ordered = False
         self.facts: set[str] = set()  # the files with facts of the scheduler
         self.kernels: set[str] = set()  # the files with a node's notes, also from before the job
@@ -206,7 +208,7 @@ def _with_rank(
     event: Event, case: Case, by_process: dict[object, int | None], one_node: bool
 ) -> Event:
     rank = event.rank
-    if rank is None and event.task is not None and not case.is_torchrun:
+    if rank is None and event.task is not None and "torchrun" not in case.launchers:
         rank = event.task
     keys = _processes(event) if rank is None else []
     found = [key for key in keys if key in by_process]

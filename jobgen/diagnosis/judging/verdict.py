@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from jobgen.diagnosis.classes import classes, codes_with, cure
+from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, MESSAGE, Case, of_the_failure
+from jobgen.diagnosis.judging.cures import with_cure
 from jobgen.diagnosis.judging.ends import bad_ends, without_launchers_kills
 from jobgen.diagnosis.judging.explain import Groups, by_class, first, ranked, unexplained
 from jobgen.diagnosis.judging.own_fault import is_own
@@ -127,12 +128,13 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     for event in own:
         groups.update((name, value) for name, value in event.groups.items() if not groups.get(name))
     says = _reported(main, own, place) if main.reporter and not cut_off else ""
-    return _made(place, _evidence(main, own), events, says)._replace(
+    verdict = with_cure(_made(place, _evidence(main, own), events, says), case, main, found.code)
+    return verdict._replace(
         code=found.code,
         certainty=_certainty(main, others),
         notes=tuple(_doubts(main, others)),
         alike=place.alike,
-        cure=filled(_cure(case, main, found.code), groups),
+        cure=filled(verdict.cure, groups),
         send=main.send or found.send,
         misleads=filled(found.misleads, groups) if _can_mislead(found.misleads, events) else "",
     )
@@ -170,12 +172,6 @@ def _surest_of_message(main: Event, own: list[Event]) -> Event:
 def _can_mislead(misleads: str, events: list[Event]) -> bool:
     """Whether what misleads is there: a live process that was looked at has no exit status."""
     return _SIGABRT not in misleads or any(event.status in _ABORTED for event in events)
-
-
-def _cure(case: Case, main: Event, code: str) -> str:
-    """The cure of the main event's sign, or of the class."""
-    cures = filled(main.cures, main.groups) or classes()[code].cures
-    return cure(cures, is_jobgens=case.is_jobgens)
 
 
 def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: str = "") -> Verdict:
@@ -245,20 +241,15 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     begin = min((event.line for event in seen), default=0)
     early = [e for e in failed if e.status not in NOT_TELLING and e.line < begin]
     evidence = [*early, *seen[:2], *failed]
-    advice = _cure(case, evidence[0], evidence[0].code or "launcher-report")
-    return _made(place, evidence, events)._replace(cure=advice)
+    verdict = _made(place, evidence, events)
+    return with_cure(verdict, case, evidence[0], evidence[0].code or "launcher-report")
 
 
 def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict if processes got SIGTERM, and nothing says why."""
     found = classes()["cancelled"]
-    verdict = _made(Place(), ended, events)
-    return verdict._replace(
-        code=found.code,
-        certainty="possible",
-        cure=_cure(case, ended[0], found.code),
-        misleads=found.misleads,
-    )
+    verdict = with_cure(_made(Place(), ended, events), case, ended[0], found.code)
+    return verdict._replace(code=found.code, certainty="possible", misleads=found.misleads)
 
 
 def _telling(case: Case, events: list[Event]) -> Verdict | None:
@@ -276,10 +267,8 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     status = main.status or 0
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    verdict = _made(place, ends[:1], events, says)
-    return verdict._replace(
-        code=found.code, certainty="possible", cure=_cure(case, main, found.code)
-    )
+    verdict = with_cure(_made(place, ends[:1], events, says), case, main, found.code)
+    return verdict._replace(code=found.code, certainty="possible")
 
 
 def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:
@@ -287,7 +276,7 @@ def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verd
     found = classes()[seen[0].code]
     blaming = [event for event in seen if event.peer]
     verdict = _made(Place(node), blaming, events, "the others lost their connections to it")
+    verdict = with_cure(verdict, case, seen[0], found.code)
     return verdict._replace(
-        code=found.code, certainty="possible", time=None, attempt=None,
-        cure=_cure(case, seen[0], found.code), misleads=found.misleads,
-    )  # fmt: skip
+        code=found.code, certainty="possible", time=None, attempt=None, misleads=found.misleads
+    )

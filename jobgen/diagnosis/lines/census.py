@@ -39,6 +39,13 @@ _TORCHRUN = (
     b"torch.distributed.run",
     b"torchrun",
 )
+# What started the ranks, by words of which one is in the log.
+_LAUNCHERS = {
+    "mpirun": (b"mpirun", b"mpiexec", b"prterun", b"<stdout>:", b"<stderr>:", b"OMPI_", b"horovod"),
+    "ray": (b"ray::", b"raylet", b"ray.init", b"ray start", b"/ray/", b"Ray runtime started"),
+    "srun": (b"srun: ", b"slurmstepd: "),
+    "torchrun": _TORCHRUN,
+}
 
 
 class Census:
@@ -49,7 +56,7 @@ class Census:
         self.rank_nodes: dict[int, str] = {}
         self.addresses: dict[str, str] = {}  # the node of each address
         self.world = 0  # the number of ranks; 0 if it is unknown
-        self.is_torchrun = False
+        self.launchers: set[str] = set()
         self.is_jobgens = False  # a script of jobgen made the log
         self.joining: set[int] = set()  # the ranks of Lightning that began to wait for the others
 
@@ -78,7 +85,9 @@ class Census:
             for ready in re.finditer(_READY, block):
                 self.addresses[_text(ready["address"])] = _text(ready["node"])
         self.is_jobgens |= block.startswith(b"jobgen: ") or b"\njobgen: " in block
-        self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
+        for name in _LAUNCHERS.keys() - self.launchers:
+            if any(word in block for word in _LAUNCHERS[name]):
+                self.launchers.add(name)
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
 

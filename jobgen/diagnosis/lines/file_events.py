@@ -7,6 +7,7 @@ from typing import Any
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.activities import FrameReader
 from jobgen.diagnosis.lines.aftermath import (
     Aftermath,
     AftermathReader,
@@ -72,6 +73,7 @@ class File:
         self._events: list[Event] = []
         self.stacks = StackReader(name)
         self._crashes = CrashStacks()
+        self.frames = FrameReader()
 
     def read(self, *, grows: bool = False) -> None:
         """Read all lines; of a file that `grows`, those that are new and have an end."""
@@ -144,7 +146,7 @@ class File:
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
         process = label[:4]  # lines of several processes may be interleaved
-        self._take_crash(number, process, text)
+        self._take_stack(number, process, text)
         stream = self._streams.get(process)
         begins = stream is None and begins_traceback(text)
         if HEAD.match(text):
@@ -173,6 +175,7 @@ class File:
             self._end_segment(events, ended.begin if ended else 0)
         if events:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
+            place["doing"] = self.frames.doing(number, process, above, text)
             self._add_all(events, place, label, line_time(line))
 
     def _unread(self, number: int, above: str) -> str:
@@ -188,8 +191,9 @@ class File:
         if is_handled(above) and self.labeller.split(plain(above))[0][:4] == process:
             self._handled.add(number)
 
-    def _take_crash(self, number: int, process: object, text: str) -> None:
+    def _take_stack(self, number: int, process: object, text: str) -> None:
         """Tell the event of a crash where the program was, by the stack that follows it."""
+        self.frames.take(number, process, text)
         if self._crashes.begins(number, process, text):
             self._reader.follow(STACK_LINES)
         begin, where = self._crashes.crashed_at(number, process, text)

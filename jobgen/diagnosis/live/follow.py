@@ -138,7 +138,7 @@ class Watch(Progress):
         for file in grown:
             if file.begins_anew:
                 self._say(f"{file.path} is written anew")
-            self._writers.take(file, are_tasks_ranks=not self._census.is_torchrun)
+            self._writers.take(file, are_tasks_ranks="torchrun" not in self._census.launchers)
         if grown or not self._is_settled:
             self._is_settled = self._tell(self._verdict(), is_quiet=not grown)
         self.pause = min(max(PAUSE, RARELY * (time.monotonic() - begun)), LONGEST_PAUSE)
