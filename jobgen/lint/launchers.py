@@ -39,6 +39,27 @@ STEP_COUNTS = ("-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
 _OTHER_COMMANDS = frozenset(
     "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()
 )
+# Commands that may well succeed after a run that has failed.
+SMALL_COMMANDS = frozenset(
+    """
+    echo date deactivate printf conda mamba rm module ml set unset cd popd sacct sstat seff squeue
+    dcgmi nvidia-smi rocm-smi sleep wait true : kill pkill touch mkdir cp mv rsync tar ls du df cat
+    tail head tee sync curl mail [ [[ test export uname pwd env printenv hostname whoami uptime free
+    lscpu times
+    """.split()
+)
+# Programs that prepare a job or show something, whose failure may not matter.
+PREPARING = SMALL_COMMANDS - {"conda", "mamba"} | frozenset(
+    "ray scontrol enroot podman docker chmod pip which grep pgrep".split()
+)
+# Names that say nothing of the work, or whose work is known by their words.
+NO_WORK = PREPARING | SMALL_COMMANDS | frozenset(
+    """
+    source eval exec exit shift trap return local declare typeset read ulimit umask alias shopt let
+    break continue sbatch qsub scancel ssh pbs_tmrsh srun mpiexec mpirun python python3 bash sh
+    singularity apptainer git sed awk find sort wc sinfo nvcc gcc lspci ip ibstat ifconfig
+    """.split()
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

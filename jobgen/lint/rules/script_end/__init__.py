@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from jobgen.lint.launchers import work_commands
+from jobgen.lint.launchers import NO_WORK, PREPARING, SMALL_COMMANDS, work_commands
 from jobgen.lint.reader.commands import SHELLS, Path, base_name, starter_of
 from jobgen.lint.reader.directives import is_code, program_of
 from jobgen.lint.reader.flow import common_length
@@ -14,19 +14,6 @@ _PYTHON = re.compile(
     r"(?:(?:uv|poetry|pixi|conda|time|nohup|numactl|env|nsys|taskset)\s[^|]*?)?(?:[\w./-]*/)?"
     r"python[\d.]*\s(?:[^|]*\.py\b|(?:-\S+\s)*-m (?!pip|venv|site|ensurepip))"
 )
-# Commands that may well succeed after a run that has failed.
-SMALL_COMMANDS = frozenset(
-    """
-    echo date deactivate printf conda mamba rm module ml set unset cd popd sacct sstat seff squeue
-    dcgmi nvidia-smi rocm-smi sleep wait true : kill pkill touch mkdir cp mv rsync tar ls du df cat
-    tail head tee sync curl mail [ [[ test export uname pwd env printenv hostname whoami uptime free
-    lscpu times
-    """.split()
-)
-# Programs that prepare a job or show something, whose failure may not matter.
-_PREPARE = SMALL_COMMANDS - {"conda", "mamba"} | frozenset(
-    "ray scontrol enroot podman docker chmod pip which grep pgrep".split()
-)
 _STEPS = ("srun", "mpiexec", "mpirun")
 
 
@@ -34,12 +21,12 @@ _STEPS = ("srun", "mpiexec", "mpirun")
 def _runs(script: Script) -> list[Command]:
     """The script's own commands that do the job's work, in the order of the text."""
     work = {id(command) for command in work_commands(script)}
-    return [
-        command
-        for command in script.own_commands
-        if not command.enclosing & {"command_substitution", "function_definition"}
-        and (id(command) in work or _is_run(script, command))
-    ]
+    return [each for each in _programs(script) if id(each) in work or _is_run(script, each)]
+
+
+def _programs(script: Script) -> list[Command]:
+    outside = {"command_substitution", "function_definition"}
+    return [each for each in script.own_commands if not each.enclosing & outside]
 
 
 def _is_run(script: Script, command: Command) -> bool:
@@ -49,7 +36,7 @@ def _is_run(script: Script, command: Command) -> bool:
         name, arguments, text = base_name(words[0]), words[1:], " ".join(words)
     if name in _STEPS:
         program = program_of(command) if name == command.name == "srun" else None
-        return not program or base_name(program.text) not in _PREPARE
+        return not program or base_name(program.text) not in PREPARING
     if name in ("ssh", "pbs_tmrsh"):
         return len(arguments) > 1 and _is_in_background(script, command)
     if name in ("singularity", "apptainer"):
@@ -61,7 +48,7 @@ def _is_run(script: Script, command: Command) -> bool:
         )
     is_file = name in SHELLS and arguments[-1:] and arguments[0].endswith(".sh")
     is_own = command.words and re.match(r"\.{0,2}/|\$\w+/", command.words[0].text)
-    return bool(is_file or (is_own and name not in _PREPARE) or _PYTHON.match(text))
+    return bool(is_file or (is_own and name not in PREPARING) or _PYTHON.match(text))
 
 
 def _is_in_background(script: Script, command: Command) -> bool:
@@ -110,8 +97,11 @@ def jg304_pipe_hides_status(script: Script) -> Findings:
 
 def jg305_last_command_hides_status(script: Script) -> Findings:
     yield from _hidden_in_strings(script)
+    yield from _cancels_itself(script)
     is_job = script.active_directives or (script.scheduler and not script.is_in_document)
-    runs = _runs(script) if is_job and not _has_own_end(script) else []
+    if not is_job or _has_own_end(script):
+        return
+    runs = _runs(script) or _unknown_programs(script)
     yield from _fails_after_success(script) if runs else ()
     behind = [each for each in runs if _is_in_background(script, each)]
     waits = [each for each in script.own_commands if each.name == "wait"] if behind else []
@@ -126,19 +116,45 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
             text = (
                 f"the job counts as done even if {behind[0].name} fails: `wait` alone ends with 0"
             )
-            yield finding_at(waits[-1], text, "wait for each process: wait $!")
+            cure = "wait for each process: for p in $(jobs -p); do wait $p || exit 1; done"
+            yield finding_at(waits[-1], text, cure)
     elif run and (last := _hidden_by(script, run)):
+        if last.name not in _MESSAGES and not _runs(script):
+            return  # of a program that is not known
         name = "exit 0" if last.name == "exit" else last.name
         text = f"the job counts as done even if this fails: the status is that of `{name}`"
         cure = f"keep $? and exit with it after line {last.line}"
-        if "tested" not in run.enclosing:  # else set -e does nothing
+        after = {each.name for each in _small_commands_after(script, run) or ()}
+        if "tested" not in run.enclosing and not after & _UNDOES:  # else set -e is no cure
             cure = f"set -e, or {'remove it' if last.name == 'exit' else cure}"
         yield finding_at(run, text, cure)
 
 
+# What a job needs at its end even if a run fails: set -e would leave it out.
+_UNDOES = frozenset("rm rmdir kill pkill umount ray dcgmi cp mv rsync".split())
+
+
+def _cancels_itself(script: Script) -> Findings:
+    """A finding on a last `scancel $SLURM_JOB_ID`, which hides how the run ended."""
+    for last in script.own_commands[-1:] if script.active_directives else ():
+        if re.fullmatch(r"scancel \$\{?SLURM_JOB_?ID\}?", last.text) and not last.path:
+            text = "the job ends as CANCELLED, however its run ended"
+            yield finding_at(last, text, "remove it: the job ends with the script")
+
+
+def _unknown_programs(script: Script) -> list[Command]:
+    """The programs of a job with GPUs that starts none that is known to do a job's work."""
+    has_gpus = script.gpus_per_node or script.directive("gpus", "gpus-per-task")
+    if not has_gpus or re.search(r"(?m)^\s*(source|\.) (?!.*\bactivate\b)", script.code):
+        return []  # a file may have set -e, or a function with the name of a program
+    others = NO_WORK | script.functions
+    programs = [each for each in _programs(script) if each.name[:1].isalpha()]
+    return [each for each in programs if each.name not in others]
+
+
 _SERVER = re.compile(
     r"\bjupyter[ -](?:notebook|lab|server)|\bdask[ -](?:scheduler|worker)|\bray start|http\.server"
-    r"|\btensorboard --|\bmlflow (?:ui|server)|\bvllm serve|\bredis-server|\bcode-server"
+    r"|\btensorboard --|\bmlflow (?:ui|server)|\w serve\b|\bredis-server|\bcode-server"
 )
 _LONG = re.compile(r"\d{3,}s?|\d+[mhd]")
 

@@ -2,10 +2,9 @@
 
 import re
 
-from jobgen.lint.launchers import work_commands
+from jobgen.lint.launchers import SMALL_COMMANDS, work_commands
 from jobgen.lint.reader.commands import base_name
 from jobgen.lint.rules import Command, Findings, Script, finding_at
-from jobgen.lint.rules.script_end import SMALL_COMMANDS
 
 _NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
 _ELSEWHERE = {"background", "function_definition"}
