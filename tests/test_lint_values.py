@@ -25,6 +25,7 @@ SLURM = {
     "mem": ("4G;4g;4GB;4gb;0;4096K;+4G;1000", "4.5G;-1;4Gi;4GiB;G;x;4GBB;4B;all;4 G;"),
     "mem-per-cpu": ("2G", "1500B"),
     "tmp": ("1G", "G"),
+    "partition": ("a;a,b", ""),
     "ntasks": ("1;+2; 3", "0;-1;x;2x;1.0;1e1;"),
     "cpus-per-task": ("1;4", "0;=4;4,"),
     "core-spec": ("0;1", "x;-1"),

@@ -34,7 +34,7 @@ QSUB = JUDGE.replace("COMMAND", 'timeout 60 qsub -f -h "-$option" "$value"')
 OF_VALUE = re.compile(
     r"[Ii]nvalid (--|numeric|time spec|generic resource|job array|license|Trackable|plane)"
     r"|not a valid node|unrecognized|Job dependency problem|less than minimum|out of range"
-    r"|(Failed to|cannot) (parse|validate)|must be >= 0|missing list"
+    r"|(Failed to|cannot) (parse|validate)|must be >= 0|missing list|specified: \(null\)"
 )
 # What other values are made of.
 PIECES = {

@@ -22,8 +22,10 @@ _SYNONYMS = {
 _SEPARATORS = ("hetjob", "packjob")
 
 # On a line with one of these placeholders, a stray word is no mistake: `<name>`, `...`, a variable
-# of the shell that writes the script, or `option_name=argument`.
-_PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.|^\s*-*option(_?name)?\b", re.IGNORECASE)
+# of the shell that writes the script, or `option_name=argument`; no placeholder is `[4 A100]`.
+_PLACEHOLDER = re.compile(
+    rf"[{{}}<>…{OUTER}]|\[(?!\d)|\.\.\.|^\s*-*option(_?name)?\b", re.IGNORECASE
+)
 
 _WORD = re.compile(r"""#|(?:\\.?|"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[^\s"'#\\])+""")
 # A character after a backslash, or a text in quotes.

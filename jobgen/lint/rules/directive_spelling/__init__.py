@@ -38,13 +38,13 @@ def jg201_late_directive(script: Script) -> Findings:
 
 def _late_directives(script: Script) -> list[Directive]:
     """The directives after the first command, up to the end of the script or to another script."""
+    first = next((number for number, line in enumerate(script.lines, 1) if is_code(line)), 0)
     ends = [
         number
         for number, line in enumerate(script.lines, 1)
-        if line.startswith("#!/") and number not in script.quoted_lines
+        if re.match(r"#!/|#\s*#!\s*/", line) and number not in script.quoted_lines
     ]
-    if ends and not any(map(is_code, script.lines[: ends[0] - 1])):
-        del ends[0]  # a #! line with only comments above is the script's own
+    ends = [number for number in ends if number > first]  # those above are the script's own
     ends += [
         command.line
         for command in script.own_commands
@@ -108,8 +108,9 @@ def jg202_misspelt_directive(script: Script) -> Findings:
         return
     for comment in script.comments:
         before = script.lines[comment.line - 1][: comment.column - 1]
-        word = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
-        if word and word[1] != "SBATCH" and sorted(word[1]) == sorted("SBATCH"):
+        # In small letters, `sbatch -N 2 job.sh` is a command, as a note for people.
+        word = re.match(r"#(?![a-z]+\b)([A-Za-z]{5,8})\s+-", comment.text)
+        if word and word[1] != "SBATCH" and sorted(word[1].upper()) == sorted("SBATCH"):
             text = f"#{word[1]} is not a directive"
             edits = _directive_written_right(script, comment, len(word[1]) + 1)
             yield finding_at(comment, text, "write #SBATCH", edits)
@@ -138,8 +139,10 @@ _DASHES = re.compile("-?[\u2010-\u2015\u2212]{1,2}-?")
 def jg204_stray_word(script: Script) -> Findings:
     for word in script.stray_words:
         line = script.lines[word.line - 1]
-        if word.scheduler != "slurm" or word.is_late or (script.is_in_document and "(" in line):
-            continue  # in a document, parentheses stand for a value, or are a note
+        # In a document, brackets stand for a value, or are a note.
+        is_note = script.is_in_document and set("([") & set(line)
+        if word.scheduler != "slurm" or word.is_late or is_note:
+            continue
         if letter := _unknown_letter(script, word):
             text = f"sbatch has no option {letter.raw}"
             yield finding_at(letter, text, instead_of("sbatch", letter.option))
@@ -153,7 +156,7 @@ def _cure(word: Directive) -> str:
         return "`//` begins no comment here: write #"
     if _DASHES.match(word.raw):
         return "type its dashes again, as plain hyphens"
-    return "put quotes around a value with blanks, and no blanks around ="
+    return "write a value without blanks, or in quotes, and no blanks around ="
 
 
 def _unknown_letter(script: Script, word: Directive) -> Directive | None:

@@ -40,7 +40,8 @@ def jg217_invalid_value(script: Script) -> Findings:
     for option in _options(script):
         is_openpbs = option.scheduler == "pbs" and script.chunk_requests
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
-        is_missing = not option.value and not option.raw.endswith("=")  # no value is written here
+        # No value is written here; in a document, readers write it.
+        is_missing = not option.value and (script.is_in_document or option.raw[-1:] != "=")
         if not grammar or is_missing or _TEMPLATE.search(option.value):
             continue
         if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):

@@ -19,7 +19,7 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
     directives = [each for name in ("output", "error") if (each := script.directive(name))]
     made_by = {
         folder: command
-        for command in script.commands
+        for command in reversed(script.commands)  # the first mkdir of a folder makes it
         if command.name == "mkdir" and not _submits_then(script, command)
         for word in script.expanded_words(command)[1:]
         for folder in _made(script.origin(word.text, command), _entered(script, command))

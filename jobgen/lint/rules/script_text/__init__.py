@@ -124,6 +124,11 @@ def _names_to_replace(script: Script) -> Findings:
         if directive.option in _NAMES and _PLACEHOLDER_NAME.fullmatch(directive.value):
             text = f"the placeholder {directive.value} was not replaced"
             yield finding_at(directive, text, "replace it by a value")
+    for each in script.assignments:
+        is_used = re.compile(rf"(?m)^#(?:SBATCH|PBS) .*\$\{{?{re.escape(each.name)}\b")
+        if each.value.text in ("...", "…") and is_used.search(script.text):
+            text = f"the placeholder {each.value.text} was not replaced"
+            yield finding_at(each, text, "replace it by a value")
 
 
 def _in_command(line: str) -> Iterator[re.Match[str]]:
