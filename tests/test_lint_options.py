@@ -278,9 +278,11 @@ def cores_found(lines: str) -> list[str]:
             f"{ONE_TASK}#SBATCH -c 8\nsrun -c1 bash -c '{TORCHRUN}'\n",
             "4 ranks share one core: srun's own --cpus-per-task is 1",
         ),
+        (f"{ONE_TASK}#SBATCH --mem=100G\nsrun {TORCHRUN}", AT_SITES),
         (
-            f"{ONE_TASK}#SBATCH --mem=100G\nsrun {TORCHRUN}",
-            "4 ranks share one core: no --cpus-per-task asks for more",
+            "#SBATCH --tasks-per-node=1 --gpus-per-task=4\n"
+            "srun torchrun --standalone --nproc_per_node=gpu a.py",
+            AT_SITES,
         ),
         (
             f"#PBS -l select=1:ncpus=1:ngpus=4\n{TORCHRUN}",
@@ -318,6 +320,8 @@ def test_ranks_with_one_core_are_found(lines: str, message: str) -> None:
         f"{ONE_TASK}#SBATCH -c 32\nsrun {TORCHRUN}",
         f"{ONE_TASK}srun $OPTIONS {TORCHRUN}",
         f"#SBATCH --nodes=1 --ntasks-per-node=1\nsrun {TORCHRUN}",
+        f"#SBATCH --gres=gpu:4\n{TORCHRUN}",  # a late --gres must be movable by --fix
+        "#SBATCH -n 1 --gres=gpu:1\ntorchrun --standalone --nproc-per-node=gpu a.py",
         f"{ONE_TASK}#SBATCH --exclusive\nsrun {TORCHRUN}",
         f"{ONE_TASK}srun -c 32 bash -c '{TORCHRUN}'\n",
         f"{FOUR_TASKS}srun {TORCHRUN}",

@@ -23,9 +23,9 @@ _DEVICES = re.compile(r"(?:--)?(?:trainer\.)?(?:gpus|devices|num[_-]gpus)=(\d+)"
 
 def jg309_one_core(script: Script) -> Findings:
     for launcher in launchers(script):
-        ranks = launcher.ranks_per_node
-        if ranks and ranks.count > 1 and (why := _one_core(script, launcher)):
-            text = f"{ranks.count} ranks share one core{why}"
+        ranks = _ranks(script, launcher)
+        if ranks > 1 and (why := _one_core(script, launcher)):
+            text = f"{ranks} ranks share one core{why}"
             yield finding_at(launcher.word, text, _CURE)
     own = {id(launcher.command) for launcher in launchers(script)}
     for command in work_commands(script):
@@ -37,6 +37,14 @@ def jg309_one_core(script: Script) -> Findings:
         if bind and re.search(r"\b(cores?|threads?)\b", bind.text) and _is_rank(script, command):
             text = f"--cpu-bind={bind.text} without --cpus-per-task gives each rank one core"
             yield finding_at(bind, text, "add -c N, the cores of a rank")
+
+
+def _ranks(script: Script, launcher: Launcher) -> int:
+    """The ranks of a launcher on a node; 0 if they are not known."""
+    ranks, gpus = launcher.ranks_per_node, script.gpus_per_node
+    if not ranks and launcher.value("nproc-per-node", "nproc") in ("gpu", "auto"):
+        return (gpus.count if gpus else script.number("gpus-per-task")) or 0
+    return ranks.count if ranks else 0
 
 
 def _devices(command: Command) -> int:
@@ -54,11 +62,10 @@ def _one_core(script: Script, launcher: Launcher) -> str:
         return why
     is_open = not script.asks_for_whole_nodes and not _may_have_more(script)
     if is_open and not script.directive(*_OF_CORES) and _tasks_per_node(script) == 1:
-        why = ": no --cpus-per-task asks for more"
-        if script.directive("mem", "mem-per-gpu"):  # who requests memory gets a part of a node
-            return why
+        is_part = _has_gpus(script, words) or script.directive("mem", "mem-per-gpu")
         gives_nodes = script.profile and script.profile.request.exclusive
-        return _AT_SITES + why if _has_gpus(script, words) and not gives_nodes else ""
+        why = ": no --cpus-per-task asks for more"
+        return _AT_SITES + why if is_part and not gives_nodes else ""
     return ""
 
 

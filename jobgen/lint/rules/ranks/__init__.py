@@ -46,9 +46,12 @@ def jg105_several_agents_per_node(script: Script) -> Findings:
             continue  # the shell of each task may start it in one task only
         place = launcher.word.line, launcher.word.column
         before = [word for word in outer.words if (word.line, word.column) < place]
+        cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
         if tasks := _tasks_per_node(script, before):
             text = f"srun starts {tasks.count} {name}s on each node (see line {tasks.line})"
-            cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
+            yield finding_at(launcher.word, text, cure)
+        elif not ranks and _has_same_variable(script, launcher, before):
+            text = f"srun starts as many {name}s on each node as each of them starts ranks"
             yield finding_at(launcher.word, text, cure)
 
 
@@ -71,6 +74,15 @@ def _tasks_per_node(script: Script, words: Sequence[Word]) -> Gpus | None:
     if total and nodes:  # then --ntasks-per-node is only the maximum
         count = min(per_node or total, ceil(total / nodes))
     return Gpus(count, place.line, place.column) if place and count > 1 else None
+
+
+def _has_same_variable(script: Script, launcher: Launcher, words: Sequence[Word]) -> bool:
+    """Whether one variable is both the tasks of a node and the ranks of each task."""
+    own, total = (starter_option(words, *names) for names in _STEP_SIZES[:2])
+    directive = script.directive("ntasks-per-node")
+    tasks = own.text if own else directive.value if directive else ""
+    names = {re.sub(r"\W", "", each) for each in (tasks, launcher.value("nproc-per-node", "nproc"))}
+    return tasks[:1] == "$" and len(names) == 1 and not total and not script.directive("ntasks")
 
 
 _STEP_SIZES = (("--ntasks-per-node", "--tasks-per-node"), ("-n", "--ntasks"), ("-N", "--nodes"))

@@ -124,12 +124,22 @@ _OF_SHELL = frozenset("PWD HOME USER HOSTNAME TMPDIR SCRATCH SECONDS RANDOM".spl
 def _other_case(script: Script, use: Use) -> str:
     """The variable that is meant by one which nothing sets, in capitals or in small letters."""
     other = use.name.upper() if use.name.islower() else use.name.lower()
-    is_given = script.flow.sets(use.name) or not use.is_plain or use.name == other
-    if is_given or use.name.endswith("proxy") or use.name.isupper() or use.place.starter:
-        return ""
     own = script.assignments_of(other)
+    is_given = script.flow.sets(use.name) or use.name.isupper()
+    if (is_given and not (own and _gets_own_value(script, use, other))) or not use.is_plain:
+        return ""
+    if use.name.endswith("proxy") or use.name == other or use.place.starter:
+        return ""
     is_given_by = any(use.name in each.value.variables for each in own)
     return other if (own and not is_given_by) or (not own and other in _OF_SHELL) else ""
+
+
+def _gets_own_value(script: Script, use: Use, other: str) -> bool:
+    """Whether nothing but NAME=$NAME sets a variable, and nothing uses one that is set for it."""
+    is_used = other in {each.name for each in script.variable_uses}
+    own = script.assignments_of(use.name)
+    is_own = not is_used and {each.value.text.strip("${}") for each in own} == {use.name}
+    return is_own and not script.flow.held(use.name, own[0].place).assignments
 
 
 def _uses_of_unset(script: Script) -> list[Use]:
@@ -195,7 +205,7 @@ def jg506_unset_by_slurm(script: Script) -> Findings:
             continue
         if word := _first_use(script, name):
             text = f"${name} is empty: Slurm sets it only if --{option} is given"
-            cure = f"add #SBATCH --{option}=…, or a default, ${{{name}:-…}}"
+            cure = f"add #SBATCH --{option}=…, or a default at each use, ${{{name}:-…}}"
             yield finding_at(word, text, cure)
 
 
