@@ -12,6 +12,7 @@ from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
 
 ONE, TWO = "#SBATCH --nodes=1\n", "#SBATCH --nodes=2\n"
+GPUS = f"{ONE}#SBATCH --gres=gpu:4\n"
 RUN = "srun python t.py\n"
 C10D = "--nnodes=2 --rdzv-backend=c10d --rdzv-id=7 --rdzv-endpoint=$HEAD:29500"
 HOSTS = "hosts=$(scontrol show hostnames)\n"
@@ -98,6 +99,33 @@ PAIRS = {
         "JG305",
         f"{ONE}srun ./spark &\np=$!\nsleep 5\nwait $p\ndate",
         f"{ONE}srun ./spark &\np=$!\nsleep 3600s\nwait $p\ndate",
+    ),
+    "programs that nobody knows, and wait alone": (
+        "JG305",
+        f"{GPUS}net_train 1 &\nnet_train 2 &\nwait\necho end",
+        f"{GPUS}net_train 1 &\nfor p in $(jobs -p); do wait $p || exit 1; done\necho end",
+    ),
+    "a program that nobody knows, and a message": (
+        "JG305", f"{GPUS}net_train 1\necho end", f"{GPUS}net_train 1\nmv a b"
+    ),
+    "a program of a job without GPUs": (
+        "JG305", f"{GPUS}solve 1\necho end", f"{ONE}solve 1\necho end"
+    ),
+    "a program that a file may define": (
+        "JG305",
+        f"{GPUS}source a/bin/activate\nsolve 1\necho end",
+        f"{GPUS}source env.sh\nsolve 1\necho end",
+    ),
+    "a server that nobody knows": (
+        "JG305", f"{GPUS}ollama run a &\nwait", f"{GPUS}ollama serve &\nwait"
+    ),
+    "a job that cancels itself": (
+        "JG305",
+        f'{ONE}{RUN}scancel "$SLURM_JOB_ID"',
+        f'{ONE}{RUN}[ -f bad ] && scancel "$SLURM_JOB_ID"',
+    ),
+    "a step that the job cancels": (
+        "JG305", f"{ONE}{RUN}scancel ${{SLURM_JOBID}}", f"{ONE}scancel $OTHER_JOB\n{RUN}"
     ),
     "a test as the last line": (
         "JG305",
@@ -201,6 +229,17 @@ PAIRS = {
         f"{TWO}#SBATCH --ntasks-per-node=4\n"
         f"srun --ntasks-per-node=1 torchrun {C10D} --nproc-per-node=4 t.py",
     ),
+    "an agent for each rank, in one variable": (
+        "JG105",
+        f"{TWO}srun --ntasks-per-node=$N torchrun {C10D} --nproc-per-node=${{N}} t.py",
+        f"{TWO}srun --ntasks-per-node=$M torchrun {C10D} --nproc-per-node=${{N}} t.py",
+    ),
+    "an agent for each rank, in a variable of a template": (
+        "JG105",
+        f"{TWO}#SBATCH --ntasks-per-node=$N\n"
+        f"srun bash -c 'torchrun {C10D} --nproc-per-node=$N t.py'",
+        f"{TWO}#SBATCH --ntasks-per-node=$N\nsrun -n 2 torchrun {C10D} --nproc-per-node=$N t.py",
+    ),
     "an agent in a branch": (
         "JG105",
         f"{TWO}#SBATCH --ntasks-per-node=4\n"
@@ -245,6 +284,16 @@ PAIRS = {
         "JG505",
         f"{ONE}. env/bin/activate\nLOG=x\nsrun python t.py $log",
         f"{ONE}source cfg.sh\nLOG=x\nsrun python t.py $log",
+    ),
+    "capitals that get their own value": (
+        "JG505",
+        f"{ONE}host=$(hostname)\nexport HOST=$HOST\n{RUN}",
+        f"{ONE}host=$(hostname)\nexport HOST=$HOST\necho $host\n{RUN}",
+    ),
+    "capitals that a command sets": (
+        "JG505",
+        f"{ONE}host=a\nexport HOST=${{HOST}}\n{RUN}",
+        f"{ONE}host=a\nread HOST < hosts\nexport HOST=${{HOST}}\n{RUN}",
     ),
     "small letters, and a value from outside": (
         "JG505",
@@ -308,6 +357,33 @@ PAIRS = {
     ),
     "a level that there is not": (
         "JG510", f"{TWO}export NCCL_DEBUG=DEBUG\n{RUN}", f"{TWO}export NCCL_DEBUG=info\n{RUN}"
+    ),
+    "dots for a partition": (
+        "JG208",
+        'P="..."\necho "#!/bin/bash\n#SBATCH -p ${P}\n" > job',
+        'P="..."\necho "#!/bin/bash\n#SBATCH -p a\n" > job\necho "wait$P"',
+    ),
+    "a directive with a small letter": (
+        "JG202", f"{ONE}#SBATCh --time=5\n{RUN}", f"{ONE}#sbatch --time=5 next.sh\n{RUN}"
+    ),
+    "blanks in brackets": (
+        "JG204", f"{ONE}#SBATCH --gres=[4 A100]\n{RUN}", f"{ONE}#SBATCH -A [my project]\n{RUN}"
+    ),
+    "a partition that nobody wrote": (
+        "JG217", f"{ONE}#SBATCH --partition= \n{RUN}", f"{ONE}#SBATCH --partition=a,b --qos=\n{RUN}"
+    ),
+    "directives of another job, in notes": (
+        "JG201",
+        f"{ONE}{RUN}# more\n#SBATCH --time=5",
+        f"{ONE}{RUN}# # !/bin/x\n# #!/bin/bash\n#SBATCH --time=5",
+    ),
+    "a file as a module": (
+        "JG612", f"{ONE}srun python3 -u -m t.py --a", f"{ONE}srun python3 -u -m t --a -m b.py"
+    ),
+    "a file as a module, in the step's string": (
+        "JG612",
+        f"{ONE}c='python -m t.py'\nsrun bash -c \"\n$c\n\"",
+        f"{ONE}c='python t -m t.py'\nsrun bash -c \"\n$c\n\"",
     ),
     "a path of an example": (
         "JG208",
@@ -395,6 +471,10 @@ def test_wait_alone_names_a_program_that_it_waits_for() -> None:
             "JG119",
             "at the endpoint that they share, one runs and the others wait",
         ),
+        (f"{ONE}{RUN}dcgmi profile --resume", "JG305", "`dcgmi`; keep $? and exit with it after"),
+        (f"{ONE}{RUN}date", "JG305", "`date`; set -e, or keep $?"),
+        (f"#SBATCH -o a/x\nmkdir -p a\nmkdir -p a/b\n{RUN}", "JG210", "mkdir on line 3 is"),
+        (f"{ONE}[ -z $SLURM_GPUS ] && exit\nsrun a -n $SLURM_GPUS", "JG506", "at each use"),
         (f"{TWO}srun -n 2 torchrun --nproc-per-node 4 t.py", "JG119", "2 worlds instead of one"),
     ],
 )

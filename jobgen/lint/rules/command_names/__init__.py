@@ -1,5 +1,7 @@
 """Rules about the names of commands, which bash looks for only when it runs them."""
 
+import re
+
 from jobgen.lint.rules import Findings, Script, finding_at
 
 _COMMANDS = frozenset(
@@ -29,3 +31,16 @@ def _with_letters_in_order(name: str) -> str:
         if mended in _COMMANDS:
             return mended
     return ""
+
+
+_FILE_AS_MODULE = re.compile(
+    r"(?:^|\s)(?:\S*/)?(?:python[\d.]*|torchrun|accelerate launch)"
+    r"(?: --?(?!m )[A-Za-z]\S*)* -m ([\w.]+)\.py(?: |$)"
+)
+
+
+def jg612_file_as_module(script: Script) -> Findings:
+    for command in script.commands:
+        if found := _FILE_AS_MODULE.search(command.text):
+            text = f"-m takes the name of a module: Python finds none with the name {found[1]}.py"
+            yield finding_at(command, text, f"write -m {found[1]}, or the file without -m")
