@@ -36,6 +36,8 @@ _PREFIXES = (
     r"\[kubeflow\]\[[\w-]+\] ",
     r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[?\S+\] ?",  # vLLM's
     r"\| (?:ERROR|CRITICAL) +\| \S+ - ",  # loguru's, behind its time
+    r'\s*(?:\{"message": ?\{)?"message": ?"(?=[\w.]+(?:Error|Exception)\b)',  # torchelastic's file
+    r"[\"'](?=(?:\w+\.)*[A-Z]\w+Error: )",
     r"Stderr: ",  # of a command that ssh ran
     # pdsh's, before what Python says.
     rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
@@ -123,6 +125,8 @@ class Labeller:
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
+            if found[0].endswith('"'):  # of JSON
+                text = text.rstrip('",')
         for hint in self._hints.get(text[:1], self._hints[""]):
             if found := compiled(hint).match(text):
                 label = _with(label, found)

@@ -69,6 +69,7 @@ _STATUS = (
     r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$",
     r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)",
     r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b",
+    r"\bcommand failed with exit (?:code|status) (?P<status>[1-9]\d*)\b",  # Ray's
     r"Primary job +terminated normally, but 1 process returned (?P<status>)",
     r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
     r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)",
