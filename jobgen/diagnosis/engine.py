@@ -5,9 +5,10 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 from jobgen.bounds import ANSWER_BYTES
 from jobgen.diagnosis.answers import FACTS, KERNEL, RAS
-from jobgen.diagnosis.events import SCHEDULER, Verdict
+from jobgen.diagnosis.events import SCHEDULER, Role, Verdict
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.places import MOST_NAMED
+from jobgen.diagnosis.judging.suspects import with_suspects
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
 from jobgen.diagnosis.lines.labels import Label
@@ -15,6 +16,8 @@ from jobgen.diagnosis.reader import LineReader
 from jobgen.diagnosis.stacks import stalled_ranks
 from jobgen.errors import problem
 
+LAST = 32_000  # bytes of a file, in which a line may look like a failure
+MOST_SUSPECTS = 1000
 DUMP = "dump"  # of torch's flight recorder
 
 
@@ -54,10 +57,8 @@ def _judged(case: Case) -> Verdict:
         verdict = judge(case)
         return verdict._replace(cure=CURE) if verdict.says == NO_ANSWER else verdict
     case.events += stalled
-    verdict = judge(case)
+    verdict = with_suspects(judge(case), case)
     verdict = verdict._replace(lacks_end=not (case.says_end or case.ended_well))
-    if verdict.lacks_end and not verdict.evidence and case.complaint:
-        verdict = verdict._replace(notes=(*verdict.notes, f"this line complains: {case.complaint}"))
     is_read = verdict.says or verdict.evidence or len(case.no_logs) < len(case.lines)
     return verdict if is_read else verdict._replace(says=", ".join(case.no_logs[:MOST_NAMED]))
 
@@ -99,8 +100,12 @@ def _read(source: Source, case: Case) -> None:
             case.jobs[source.name] = jobs_of(source.stream)
     reader = LineReader(source.stream, source.shown)
     file = File(source.name, reader, source.label, case, is_facts=source.kind == FACTS)
+    reader.end_size = LAST
     file.read()
     add_file(case, file)
+    if source.kind not in (FACTS, KERNEL):
+        case.breaks_off |= file.breaks_off
+        case.suspects += file.suspects if len(case.suspects) < MOST_SUSPECTS else []
 
 
 def add_file(case: Case, file: File) -> None:
@@ -110,9 +115,8 @@ def add_file(case: Case, file: File) -> None:
     case.no_logs += [f"{file.name} {file.lacks}"] * bool(file.lacks)
     case.stacks += file.stacks.stacks
     case.cut_off += [(file.name, *place) for place in file.frames.cut_off()]
-    case.says_end = case.says_end or (not case.events and file.says_end)
-    if not case.events and not case.complaint and file.complaint:
-        case.complaint = f"{file.complaint}, {file.name}"
+    events = any(event.role is not Role.NOISE for event in case.events)
+    case.says_end = case.says_end or (not events and file.says_end)
     if file.ends_well and file.name in case.facts:
         case.ended_well.add(file.name)
     case.stacks_are_ordered |= file.stacks.are_ordered

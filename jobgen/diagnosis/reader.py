@@ -54,6 +54,7 @@ class LineReader:
         self.count = 0
         self.before = b""  # the line before the current one
         self.end = b""  # the last lines
+        self.end_size = END
         self._begun = b""  # the beginning of a line whose end was not read yet
         self._last_line = b""  # of the block before
         self._skipped: set[object] = set()  # lines whose like were read often enough
@@ -107,7 +108,7 @@ class LineReader:
         """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
-        self.end = (self.end + b"\n" + block[-END:])[-END:]
+        self.end = (self.end + b"\n" + block[-self.end_size :])[-self.end_size :]
         self._zeros += block.count(b"\0")
         self._bytes += len(block)
         last, self._last_line = self._last_line, block.rpartition(b"\n")[2]

@@ -65,10 +65,3 @@ def test_what_came_before_the_end_of_the_time_is_first() -> None:
     verdict = verdict_on(busy + end)
     assert (verdict.code, verdict.certainty) == ("srun-step", "possible")
     assert "scheduler-limit" in {event.code for event in verdict.chain}
-
-
-def test_a_complaint_that_no_sign_knows_is_shown_where_nothing_is_found() -> None:
-    verdict = verdict_on("step 1\nsolver: fatal: its license has ended\nbye\n")
-    assert verdict.code is None
-    assert verdict.notes == ("this line complains: solver: fatal: its license has ended, a.log",)
-    assert verdict_on("a fatal accident of history\ntraining finished\n").notes == ()

@@ -111,7 +111,7 @@ def test_class_is_complete(each: FailureClass) -> None:
 @pytest.mark.parametrize("each", CLASSES, ids=lambda each: each.code)
 def test_every_pattern_has_a_fixed_text(each: FailureClass) -> None:
     """By it, the reader finds the lines that may matter; a sign without one matters in each."""
-    for sign in each.signs:
+    for sign in each.signs if "last-resort" not in each.traits else ():
         shapes = [shape_of(text.encode()) for text in literals([sign.pattern])[0]]
         assert min(map(len, shapes)) >= GRAM, sign
 

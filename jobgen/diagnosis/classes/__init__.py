@@ -37,6 +37,7 @@ TRAITS = {
     "gpu": "a broken GPU of its node can be behind it",
     "process": "a process ended so: on a node that names no rank, it was the node's launcher",
     "repair": "the node that it names needs repair: other jobs should leave it out",
+    "last-resort": "its signs count only where no other class is seen",
     "plain": "it only says that a process failed: a line of its message may be another class's",
 }
 _FOLDER = os.path.dirname(__file__)

@@ -39,9 +39,10 @@ class Case(Census):
         self.answers: dict[str, str] = {}  # what NCCL's RAS answered, by file
         self.ended_well: set[str] = set()  # the files in which the scheduler says so
         self.says_end = False  # whether a file says that the job ended well; unknown with events
-        self.complaint = ""  # a line at a file's end that complains; unknown with events
         self.jobs: dict[str, set[str]] = {}  # whose answers of the scheduler they are, by file
         self.no_logs: list[str] = []  # which files are no logs, and why
+        self.suspects: list[Event] = []  # lines that look like a failure; no class knows them
+        self.breaks_off = False  # whether a file ends amid a traceback
         self.survived: list[Event] = []  # what the job got over
 
     @property
@@ -112,13 +113,19 @@ def _is_survived(event: Event, *, is_last: bool) -> bool:
 def _perhaps(events: list[Event], case: Case) -> list[Event]:
     """The causes at the end of their files, as possible ones: nothing shows that one was got over.
 
-    The other stream of the same process may show it.
+    The other stream of the same process may show it. Where a file ends amid a traceback, they may
+    stand anywhere.
     """
-    streams = [re.sub(_STREAM, "", file) for file, lines in case.lines.items() if lines]
-    alone = [e for e in events if streams.count(re.sub(_STREAM, "", e.file)) == 1]
-    last = (_at_the_end([*own], case) for _, own in groupby(alone, key=lambda each: each.file))
+    only = groupby(of_only_streams(events, case), key=lambda each: each.file)
+    last = ([*own] if case.breaks_off else _at_the_end([*own], case) for _, own in only)
     causes = (event for found in last for event in found if event.role is Role.CAUSE)
     return [event._replace(certainty="possible") for event in causes]
+
+
+def of_only_streams(events: list[Event], case: Case) -> list[Event]:
+    """The events of processes that have one stream each: nothing else shows what they did."""
+    streams = [re.sub(_STREAM, "", file) for file, lines in case.lines.items() if lines]
+    return [e for e in events if streams.count(re.sub(_STREAM, "", e.file)) == 1]
 
 
 def _at_the_end(events: list[Event], case: Case) -> list[Event]:

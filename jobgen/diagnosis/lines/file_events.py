@@ -18,6 +18,7 @@ from jobgen.diagnosis.lines.aftermath import (
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.crash_stacks import CrashStacks
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
+from jobgen.diagnosis.lines.last_lines import breaks_off, suspects
 from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
 from jobgen.diagnosis.lines.reports import (
     HEAD,
@@ -32,7 +33,7 @@ from jobgen.diagnosis.lines.reports import (
     may_be_bare,
 )
 from jobgen.diagnosis.lines.translated import in_english
-from jobgen.diagnosis.reader import LineReader, shape_of
+from jobgen.diagnosis.reader import END, LineReader, shape_of
 from jobgen.diagnosis.stacks import LINES_FOLLOWED as STACK_LINES
 from jobgen.diagnosis.stacks import StackReader
 
@@ -44,7 +45,6 @@ MOST_BARE = 500
 MOST_OF_A_LINE = 8  # events
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _LOGGED = re.compile(rb"\b(?:WARN(?:ING)?|ERROR)\b")
-_MILD = re.compile(r"\bWARN|Warning\b|^#")
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 _NUMBER = r"-?\d{1,9}"
 
@@ -93,13 +93,17 @@ class File:
     @property
     def says_end(self) -> bool:
         """Whether one of its last lines says that the job ended well."""
-        return says_end(self._reader.end)
+        return says_end(self._reader.end[-END:])
 
     @property
-    def complaint(self) -> str:
-        """The first of its last lines that complains, and is no warning; "" if none does."""
-        lines = (plain(line[:MOST_TEXT]) for line in self._reader.end.split(b"\n"))
-        return next((each for each in lines if complains(each) and not _MILD.search(each)), "")
+    def breaks_off(self) -> bool:
+        """Whether the file ends amid a traceback, or in the frames of a crash."""
+        return breaks_off(self._reader.end, self.labeller)
+
+    @property
+    def suspects(self) -> list[Event]:
+        """The last lines that look like a failure."""
+        return suspects(self.name, self._reader.end, self.count, self.labeller)
 
     @property
     def lacks(self) -> str:
@@ -233,6 +237,7 @@ class File:
 def _events(found: list[Event], status: Event | None, ended: Traceback | None) -> Iterator[Event]:
     """The events of one line, which may end a traceback."""
     if ended and ended.is_ignored:
+        yield Event("", Role.NOISE)
         return
     for event in found:
         yield event._replace(where=ended.where, context=ended.begin) if ended else event

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from jobgen.diagnosis.classes import classes
+from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.translated import shapes_of_translations, short_shapes
 from jobgen.diagnosis.reader import GRAM, grams, shape_of
@@ -65,10 +65,10 @@ def matches(text: str, above: str = "", unread: str = "") -> list[Event]:
         return []
     signs = _candidates(_shape(text))
     of_two_lines = [(code, sign) for code, sign in signs if above and _ABOVE.search(sign.pattern)]
-    found = list(_matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines))
-    single = list(_matching(text, signs))
+    found = list(events_of(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines))
+    single = list(events_of(text, signs))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
-        single += _matching(text.lstrip(), signs)
+        single += events_of(text.lstrip(), signs)
     found += [event._replace(unread=unread) for event in single]
     if any(each.role is Role.NOISE for each in found):
         return []
@@ -82,7 +82,8 @@ def filled(text: str, groups: Mapping[str, str]) -> str:
     return text
 
 
-def _matching(text: str, signs: Sequence[tuple[str, Sign]]) -> Iterator[Event]:
+def events_of(text: str, signs: Sequence[tuple[str, Sign]]) -> Iterator[Event]:
+    """The events of the signs, each with its class, that a text matches."""
     for code, sign in signs:
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
@@ -121,7 +122,8 @@ def _numbers(shape: str) -> list[int]:
 @cache
 def _index() -> tuple[list[tuple[str, Sign]], dict[str, list[tuple[str, int]]]]:
     """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
-    signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
+    searched = {*classes()} - codes_with("last-resort")
+    signs = [(code, sign) for code in sorted(searched) for sign in classes()[code].signs]
     texts: dict[str, list[tuple[str, int]]] = {}
     for number, shapes in enumerate(_fixed_texts([sign.pattern for _, sign in signs])):
         for text in shapes:

@@ -1,0 +1,56 @@
+"""The last resort: the line that most looks like a failure, where no class of failure is seen."""
+
+from jobgen.diagnosis.classes import classes, cure
+from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
+from jobgen.diagnosis.judging.case import CAUSES, Case, of_only_streams
+from jobgen.diagnosis.judging.explain import first
+from jobgen.diagnosis.judging.places import place_of
+from jobgen.diagnosis.judging.verdict import MOST_EVIDENCE
+
+_ENDED = ("", "launcher-report")  # codes of lines that say only that a process ended
+
+
+def with_suspects(verdict: Verdict, case: Case) -> Verdict:
+    """The verdict; if it has no class, with the line that most looks like a failure."""
+    main = verdict.evidence[0] if verdict.evidence else None
+    only_ended = main is not None and main.code in _ENDED
+    if (verdict.code and not only_ended) or not case.suspects or case.ended_well:
+        return verdict
+    judged = {(event.file, event.line) for event in case.events if main or not event.needs_failure}
+    found = [event for event in case.suspects if (event.file, event.line) not in judged]
+    strong = [event for event in found if not event.needs_failure]
+    if main:
+        telling = [event for event in strong if event.certainty != "possible"]
+        found = (strong or found) if only_ended else telling
+        return _with_line(verdict, _best(found)) if found else verdict
+    if not case.breaks_off:
+        found = [] if case.says_end else of_only_streams(strong, case)
+    return _of_line(verdict, _best(strong or found), case) if found else verdict
+
+
+def _best(events: list[Event]) -> Event:
+    """The first of the surest."""
+    surest = min(CERTAINTIES.index(event.certainty) for event in events)
+    return first([event for event in events if event.certainty == CERTAINTIES[surest]])
+
+
+def _with_line(verdict: Verdict, event: Event) -> Verdict:
+    """A verdict that cannot tell the class, and the line."""
+    main, *rest = verdict.evidence
+    says = f"{verdict.says}; {event.says}"
+    evidence = (main, event, *rest)[:MOST_EVIDENCE]
+    return verdict._replace(says=says, evidence=evidence, cure=event.cures or verdict.cure)
+
+
+def _of_line(verdict: Verdict, event: Event, case: Case) -> Verdict:
+    """The verdict on a line: in the class that it shows where a failure is seen, if any."""
+    causes = [each for each in case.events if each.code and each.role in CAUSES]
+    same = [each for each in causes if (each.file, each.line) == (event.file, event.line)]
+    event = same[0] if same else event
+    found = classes()[event.code]
+    place = place_of([event], case, [])
+    return verdict._replace(
+        code=found.code, certainty="possible", says=event.says, node=place.node, rank=place.rank,
+        local_rank=place.local_rank, time=event.time, evidence=(event,), chain=(event,),
+        cure=cure(event.cures or found.cures, is_jobgens=case.is_jobgens), misleads=found.misleads,
+    )  # fmt: skip
