@@ -55,9 +55,9 @@ lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 	$(BIN)/lint-imports
 
 golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
-	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
-	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py tests/diagnosis/test_examples.py
-	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt jobgen/__init__.pyi jobgen/diagnosis/lines '*.md' '*.ipynb' man completions packaging
+	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/diagnosis/test_index.py tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
+	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py
+	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt jobgen/__init__.pyi jobgen/diagnosis/classes '*.md' '*.ipynb' man completions packaging
 
 docs: $(VENV)/test .cache/npm/made  ## the site in build/site, with the page where a script is made
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs build --quiet --strict -d build/site

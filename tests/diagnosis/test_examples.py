@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from jobgen.diagnosis.classes import TRAITS, FailureClass, classes, codes
+from jobgen.diagnosis.classes import TRAITS, FailureClass, class_of, classes, codes
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.lines.matching import (
-    FIXED_TEXTS,
-    _fixed_texts,
-    literals,
-    may_matter,
-    shapes_of_literals,
-)
+from jobgen.diagnosis.lines.fixed_texts import literals
+from jobgen.diagnosis.lines.matching import may_matter
 from jobgen.diagnosis.reader import GRAM, shape_of
 from jobgen.diagnosis.report import as_line, as_text
 from jobgen.diagnosis.signs import read_signs
@@ -116,20 +111,6 @@ def test_every_pattern_has_a_fixed_text(each: FailureClass) -> None:
         assert min(map(len, shapes)) >= GRAM, sign
 
 
-def test_the_fixed_texts_are_those_of_the_patterns(update: bool) -> None:
-    patterns = [sign.pattern for each in CLASSES for sign in each.signs]
-    rows = zip(patterns, shapes_of_literals(patterns), strict=True)
-    expected = "".join("\t".join([pattern, *texts]) + "\n" for pattern, texts in rows)
-    file = Path(FIXED_TEXTS)
-    if update:
-        file.write_text(expected, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == expected, "`make golden` writes it"
-
-
-def test_a_pattern_that_is_new_has_its_fixed_texts() -> None:
-    assert _fixed_texts(["a new .*(?:pattern|sign)"]) == [["a new "]]
-
-
 def test_an_ordinary_line_does_not_matter() -> None:
     assert not may_matter(shape_of(b"step 17 of epoch 3: loss 0.71, 12.5 samples/s"))
     assert may_matter(shape_of(b"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"))
@@ -173,4 +154,4 @@ def test_a_class_whose_text_has_an_unknown_field_is_an_error(
     (tmp_path / "a-class.txt").write_text("Title.\n\nCure: x\nTrait: gpu\n\nSigns:\n")
     monkeypatch.setattr("jobgen.diagnosis.classes._FOLDER", str(tmp_path))
     with pytest.raises(ValueError, match=r"a-class\.txt: `Trait` is none of Cure, .*Traits"):
-        classes.__wrapped__()
+        class_of("a-class")

@@ -142,7 +142,8 @@ def test_a_folder_that_its_job_removed(top: Path) -> None:
     folder = write_folder(top, {"roll-call": "", stderr_of(0): "step 1\n"})
     (folder / "status").unlink()
     following = Following(top, "jobgen-logs/7")
-    time.sleep(1)
+    write(folder / stderr_of(3), traceback(3, "ValueError: x"))
+    following.wait_for("rank 3 on nB failed first: ValueError: x")  # it has begun
     shutil.rmtree(folder)
     assert following.wait() == (1, "")
     assert "jobgen-logs/7 is gone: a job that ends with status 0" in following.stderr

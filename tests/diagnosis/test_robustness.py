@@ -15,7 +15,8 @@ import pytest
 from jobgen.diagnosis.classes import FailureClass, classes
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.lines.aftermath import _patterns
-from jobgen.diagnosis.lines.matching import LONGEST_TEXT, literals, matches
+from jobgen.diagnosis.lines.fixed_texts import literals
+from jobgen.diagnosis.lines.matching import LONGEST_TEXT, matches
 from jobgen.diagnosis.lines.translated import _messages
 from jobgen.diagnosis.reader import LONGEST_LINE
 from jobgen.diagnosis.report import CHARACTERS, as_json, as_line, as_text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jobgen.cli.app import argument, columns, main, option
-from jobgen.diagnosis.classes import classes, codes
+from jobgen.diagnosis.classes import class_of, classes, codes
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.named_input import verdict_on_words
 from jobgen.diagnosis.report import as_json, as_line, as_text, no_cause
@@ -194,7 +194,7 @@ def _show_classes(words: Sequence[str]) -> int:
 
 def _show_class(code: str) -> int:
     """Write the page of a class."""
-    each = classes()[code]
+    each = class_of(code)
     special = "".join(f"Cure {case}: {text}\n" for case, text in each.special_cures)
     advice = f"Cure: {each.cure_for_everybody}\n{special}Not this: {each.misleads}\n"
     write(f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n")

@@ -12,7 +12,8 @@ failure, and has the sources; the last part has the signs (jobgen/diagnosis/sign
     Explains: the codes of the classes that follow from this class, where both are seen
     Traits: names from TRAITS, which the judge uses besides the signs
 
-Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
+index.tsv has of all texts what is needed for each log. Here is how a class is
+found by its code. Not here: how lines are read, and how the first failure is
 found.
 """
 
@@ -93,16 +94,17 @@ def codes() -> list[str]:
     return sorted(name[:-4] for name in os.listdir(_FOLDER) if name.endswith(".txt"))
 
 
-@cache
 def classes() -> dict[str, FailureClass]:
-    """All classes by their codes, sorted."""
-    return {code: _read(code) for code in codes()}
+    """All classes by their codes, sorted; all texts are read."""
+    return {code: class_of(code) for code in codes()}
 
 
 @cache
 def codes_with(trait: str) -> frozenset[str]:
-    """The codes of the classes that have a trait."""
-    return frozenset(code for code, each in classes().items() if trait in each.traits)
+    """The codes of the classes that have a trait; no text is read."""
+    from jobgen.diagnosis.classes.index import index
+
+    return frozenset(code for code, traits in index().traits.items() if trait in traits)
 
 
 def file_of(code: str) -> str:
@@ -110,7 +112,9 @@ def file_of(code: str) -> str:
     return os.path.join(_FOLDER, f"{code}.txt")
 
 
-def _read(code: str) -> FailureClass:
+@cache
+def class_of(code: str) -> FailureClass:
+    """The class of a code. Raises FileNotFoundError if there is none."""
     # Imported here, because a shell completion needs only the codes.
     from jobgen.diagnosis.signs import read_signs
     from jobgen.explanation import read_explanation

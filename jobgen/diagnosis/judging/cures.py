@@ -3,7 +3,7 @@
 import re
 from itertools import chain
 
-from jobgen.diagnosis.classes import choices, classes, codes_with, cure
+from jobgen.diagnosis.classes import choices, class_of, codes_with, cure
 from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.lines.activities import words_for
@@ -21,7 +21,7 @@ def with_cure(verdict: Verdict, case: Case, main: Event, code: str) -> Verdict:
     doing = _doing(case, main, verdict)
     exception = re.match(_EXCEPTION, main.says)
     facts = {*doing, *case.launchers, exception[1] if exception else ""}
-    cures = filled(main.cures, main.groups) or classes()[code].cures
+    cures = filled(main.cures, main.groups) or class_of(code).cures
     general, *special = choices(cures)
     name, text = next((each for each in special if {*each[0].split()[1::2]} <= facts), general)
     done = next(

@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from jobgen.diagnosis.classes import classes, codes_with
+from jobgen.diagnosis.classes import codes_with
+from jobgen.diagnosis.classes.index import index
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role
 
 CLOCKS = 2.0  # seconds that the clocks of two nodes may differ
@@ -81,7 +82,7 @@ def _consequences(code: str) -> set[str]:
     found: set[str] = set()
     todo = [code]
     while todo:
-        new = classes()[todo.pop()].explains - found - {code}
+        new = index().explains[todo.pop()] - found - {code}
         found |= new
         if code in codes_with("scheduler"):  # ranks that it ended cause no timeouts of others
             return found

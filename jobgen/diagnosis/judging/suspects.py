@@ -1,6 +1,6 @@
 """The last resort: the line that most looks like a failure, where no class of failure is seen."""
 
-from jobgen.diagnosis.classes import classes, cure
+from jobgen.diagnosis.classes import class_of, cure
 from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_only_streams
 from jobgen.diagnosis.judging.explain import first
@@ -47,7 +47,7 @@ def _of_line(verdict: Verdict, event: Event, case: Case) -> Verdict:
     causes = [each for each in case.events if each.code and each.role in CAUSES]
     same = [each for each in causes if (each.file, each.line) == (event.file, event.line)]
     event = same[0] if same else event
-    found = classes()[event.code]
+    found = class_of(event.code)
     place = place_of([event], case, [])
     return verdict._replace(
         code=found.code, certainty="possible", says=event.says, node=place.node, rank=place.rank,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from jobgen.diagnosis.classes import classes, codes_with
+from jobgen.diagnosis.classes import class_of, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, MESSAGE, Case, of_the_failure
@@ -121,7 +121,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     else:
         direct = [event for event in own if not event.reporter]
         place = cut_off or places.place_of(direct, case, events)
-    found = classes()[order[0]]
+    found = class_of(order[0])
     others = [first(rest[code]) for code in order[1:] if code not in codes_with("general")]
     others = [each for each in others if (each.file, each.line) != (main.file, main.line)]
     groups: dict[str, str] = {}
@@ -142,7 +142,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
 
 def _reported(main: Event, own: list[Event], place: Place) -> str:
     """What failed, where ranks only report what others did."""
-    title = classes()[main.code].title
+    title = class_of(main.code).title
     title = title[:1].lower() + title[1:]
     if main.node and main.peer and place == Place():  # either end may be at fault
         return f"{title}; {places.name_of(main.node, main.rank)} says: {main.says}"
@@ -247,7 +247,7 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
 
 def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict if processes got SIGTERM, and nothing says why."""
-    found = classes()["cancelled"]
+    found = class_of("cancelled")
     verdict = with_cure(_made(Place(), ended, events), case, ended[0], found.code)
     return verdict._replace(code=found.code, certainty="possible", misleads=found.misleads)
 
@@ -263,7 +263,7 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     if place.one_of or place.everywhere or place == Place():
         return None
     main = ends[0]
-    found = classes()["crash" if main.status in _ABORTED else "launcher-report"]
+    found = class_of("crash" if main.status in _ABORTED else "launcher-report")
     status = main.status or 0
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
@@ -273,7 +273,7 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
 
 def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict on a lost node, without a time: the others noticed the loss later."""
-    found = classes()[seen[0].code]
+    found = class_of(seen[0].code)
     blaming = [event for event in seen if event.peer]
     verdict = _made(Place(node), blaming, events, "the others lost their connections to it")
     verdict = with_cure(verdict, case, seen[0], found.code)

@@ -167,11 +167,7 @@ class File:
             label = self._report.label.over(label)
         above = ended.source if ended else plain(self._reader.before[:MOST_TEXT])
         signs = matches(text, above, "" if ended else self._unread(number, above))
-        status = exit_status(text)
-        if status and self._report.noticed is not None:
-            noticed = {"noticed": str(self._report.noticed)}
-            status = status._replace(groups={**status.groups, **noticed})
-        events = list(_events(signs, status, ended))
+        events = list(_events(signs, self._exit_status(text), ended))
         if not (events or ended or (stream and stream.open)):
             events = list(filter(None, [bare_exception(text)]))
             self._bare -= len(events)
@@ -181,6 +177,14 @@ class File:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
             place["doing"] = self.frames.doing(number, process, above, text)
             self._add_all(events, place, label, line_time(line))
+
+    def _exit_status(self, text: str) -> Event | None:
+        """The event of a process's end in a line, and the time at which torchrun noticed it."""
+        status = exit_status(text)
+        if status and self._report.noticed is not None:
+            noticed = {"noticed": str(self._report.noticed)}
+            return status._replace(groups={**status.groups, **noticed})
+        return status
 
     def _unread(self, number: int, above: str) -> str:
         """The line above, if it complains, and is of no event."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from jobgen.diagnosis.classes import classes, codes_with
+from jobgen.diagnosis.classes import class_of, codes_with
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.aftermath import AftermathReader, is_handled
 from jobgen.diagnosis.lines.labels import Labeller, line_time, plain
@@ -88,4 +88,4 @@ def _suspect(line: bytes, above: str, labeller: Labeller) -> Event | None:
 def _signs() -> Iterator[tuple[str, Sign]]:
     """The signs that count only here, with their classes' codes."""
     codes = codes_with("last-resort")
-    return ((code, sign) for code in codes for sign in classes()[code].signs)
+    return ((code, sign) for code in codes for sign in class_of(code).signs)

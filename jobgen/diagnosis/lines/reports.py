@@ -8,8 +8,9 @@ import re
 from functools import cache
 
 from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.fixed_texts import literals
 from jobgen.diagnosis.lines.labels import Label, line_time
-from jobgen.diagnosis.lines.matching import compiled, literals
+from jobgen.diagnosis.lines.matching import compiled
 
 BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
 LINES_FOLLOWED = 40  # an entry has seven lines, and a message may have many

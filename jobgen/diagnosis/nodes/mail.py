@@ -42,7 +42,7 @@ warn warning was watchdog wed with xid
 
 def as_mail(verdict: Verdict) -> str:
     """The mail; the class of the verdict has what the administrators need."""
-    found = classes.classes()[verdict.code or ""]
+    found = classes.class_of(verdict.code or "")
     words = _known_words(verdict)
     lines = [event.text.strip() for event in verdict.evidence if event.text]
     notes = _without_data(", ".join(verdict.node_notes), words)

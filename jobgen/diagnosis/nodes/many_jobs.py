@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jobgen.diagnosis.classes import classes, codes_with
+from jobgen.diagnosis.classes import class_of, codes_with
 from jobgen.diagnosis.engine import diagnose, refuse
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import as_word, found_files, is_job_folder, is_plain, natural
@@ -106,7 +106,7 @@ def _by_class(causes: list[Verdict]) -> list[str]:
         names = [f"{n} ({c})" if c > 1 else str(n) for n, c in nodes.most_common(_NAMED)]
         more = [f"{len(nodes) - _NAMED} more"] * (len(nodes) > _NAMED)
         where = f"  on {', '.join(names + more)}" if names else ""
-        lines.append(f"{count:4} {code:{width}}  {classes()[code].title}{where}")
+        lines.append(f"{count:4} {code:{width}}  {class_of(code).title}{where}")
     return [*lines, ""] if lines else lines
 
 
