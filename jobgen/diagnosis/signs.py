@@ -37,6 +37,7 @@ from typing import NamedTuple
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role
 from jobgen.explanation import read_patterns
 
+ABOVE = re.compile(r"(?<!\\)\\n")  # in a pattern, between a line and the line above it
 PARTS = {
     # The last line of a failed job that jobgen made: a rank, or a node's launcher, failed first.
     "FAILED_FIRST": r"^jobgen: (rank (?P<rank>\d+) on |(local rank \d+|launcher) on |node )?"

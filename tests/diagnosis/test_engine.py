@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from jobgen.diagnosis.classes.fixed_texts import literals
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.files import path_label, sources, text_source
-from jobgen.diagnosis.lines.fixed_texts import literals
 from jobgen.diagnosis.lines.labels import Label, Labeller, clock, line_time, plain
 from jobgen.diagnosis.lines.reports import exit_status
 from jobgen.diagnosis.reader import BLOCK, LONGEST_LINE, LineReader

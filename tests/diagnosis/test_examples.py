@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from jobgen.diagnosis.classes import TRAITS, FailureClass, class_of, classes, codes
+from jobgen.diagnosis.classes.fixed_texts import literals
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.lines.fixed_texts import literals
 from jobgen.diagnosis.lines.matching import may_matter
 from jobgen.diagnosis.reader import GRAM, shape_of
 from jobgen.diagnosis.report import as_line, as_text

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from jobgen.diagnosis.classes import classes
+from jobgen.diagnosis.classes.fixed_texts import text_of_index
 from jobgen.diagnosis.classes.index import INDEX
-from jobgen.diagnosis.lines.fixed_texts import text_of_index
 
 
 def test_the_index_is_that_of_the_texts(update: bool) -> None:

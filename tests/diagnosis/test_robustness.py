@@ -13,9 +13,9 @@ from random import Random
 import pytest
 
 from jobgen.diagnosis.classes import FailureClass, classes
+from jobgen.diagnosis.classes.fixed_texts import literals
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.lines.aftermath import _patterns
-from jobgen.diagnosis.lines.fixed_texts import literals
 from jobgen.diagnosis.lines.matching import LONGEST_TEXT, matches
 from jobgen.diagnosis.lines.translated import _messages
 from jobgen.diagnosis.reader import LONGEST_LINE

@@ -8,7 +8,7 @@ from jobgen.diagnosis.classes.index import index
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.translated import shapes_of_translations, short_shapes
 from jobgen.diagnosis.reader import GRAM, grams, shape_of
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import ABOVE, Sign
 
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
 SHAPES = 20_000  # how many shapes of lines are remembered, with the signs to search for
@@ -28,7 +28,6 @@ _OWN = (
         "mpirun",
     ),
 )
-ABOVE = re.compile(r"(?<!\\)\\n")  # in a pattern, between a line and the line above it
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
 _FOREIGN = -1  # in place of a sign's number

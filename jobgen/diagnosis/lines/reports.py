@@ -7,8 +7,8 @@ cause. A report says which of the agent's ranks failed, and with which status.
 import re
 from functools import cache
 
+from jobgen.diagnosis.classes.fixed_texts import literals
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.lines.fixed_texts import literals
 from jobgen.diagnosis.lines.labels import Label, line_time
 from jobgen.diagnosis.lines.matching import compiled
 

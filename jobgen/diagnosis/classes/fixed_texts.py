@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from jobgen.diagnosis.classes import FailureClass
-from jobgen.diagnosis.lines.matching import ABOVE
 from jobgen.diagnosis.reader import shape_of
+from jobgen.diagnosis.signs import ABOVE
 
 # Texts that are in any kind of error, if a pattern has another one.
 _COMMON = {
