@@ -65,3 +65,17 @@ def test_what_came_before_the_end_of_the_time_is_first() -> None:
     verdict = verdict_on(busy + end)
     assert (verdict.code, verdict.certainty) == ("srun-step", "possible")
     assert "scheduler-limit" in {event.code for event in verdict.chain}
+
+
+def test_a_last_resort_in_a_known_class_has_one_cure() -> None:
+    """The class has many, each for an exception; the log has only a part of torchelastic's JSON."""
+    log = (
+        "ERROR:torch.distributed.elastic.multiprocessing.errors.error_handler:{\n"
+        '  "message": {\n    "message": "NotImplementedError: of this kind",\n'
+        '    "extraInfo": {\n      "py_callstack": [\n'
+        '        "  File \\"/proj/train.py\\", line 8, in main\\n    load()\\n",\n'
+    )
+    verdict = verdict_on(log)
+    assert verdict.code == "python-exception"
+    assert "not supported there" in verdict.cure
+    assert "Cure of" not in verdict.cure

@@ -1,8 +1,9 @@
 """The last resort: the line that most looks like a failure, where no class of failure is seen."""
 
-from jobgen.diagnosis.classes import class_of, cure
+from jobgen.diagnosis.classes import class_of
 from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_only_streams
+from jobgen.diagnosis.judging.cures import with_cure
 from jobgen.diagnosis.judging.explain import first
 from jobgen.diagnosis.judging.places import place_of
 from jobgen.diagnosis.judging.verdict import MOST_EVIDENCE
@@ -22,7 +23,7 @@ def with_suspects(verdict: Verdict, case: Case) -> Verdict:
     if main:
         telling = [event for event in strong if event.certainty != "possible"]
         found = (strong or found) if only_ended else telling
-        return _with_line(verdict, _best(found)) if found else verdict
+        return _with_line(verdict, _best(found), case) if found else verdict
     if not case.breaks_off:
         found = [] if case.says_end else of_only_streams(strong, case)
     return _of_line(verdict, _best(strong or found), case) if found else verdict
@@ -34,12 +35,13 @@ def _best(events: list[Event]) -> Event:
     return first([event for event in events if event.certainty == CERTAINTIES[surest]])
 
 
-def _with_line(verdict: Verdict, event: Event) -> Verdict:
+def _with_line(verdict: Verdict, event: Event, case: Case) -> Verdict:
     """A verdict that cannot tell the class, and the line."""
     main, *rest = verdict.evidence
     says = f"{verdict.says}; {event.says}"
     evidence = (main, event, *rest)[:MOST_EVIDENCE]
-    return verdict._replace(says=says, evidence=evidence, cure=event.cures or verdict.cure)
+    verdict = verdict._replace(says=says, evidence=evidence)
+    return with_cure(verdict, case, event, event.code) if event.cures else verdict
 
 
 def _of_line(verdict: Verdict, event: Event, case: Case) -> Verdict:
@@ -49,8 +51,9 @@ def _of_line(verdict: Verdict, event: Event, case: Case) -> Verdict:
     event = same[0] if same else event
     found = class_of(event.code)
     place = place_of([event], case, [])
-    return verdict._replace(
+    verdict = verdict._replace(
         code=found.code, certainty="possible", says=event.says, node=place.node, rank=place.rank,
         local_rank=place.local_rank, time=event.time, evidence=(event,), chain=(event,),
-        cure=cure(event.cures or found.cures, is_jobgens=case.is_jobgens), misleads=found.misleads,
+        misleads=found.misleads,
     )  # fmt: skip
+    return with_cure(verdict, case, event, event.code)
