@@ -294,6 +294,19 @@ def test_ignore_comment_with_reason_suppresses_the_rule(
         assert sorted(row["code"] for row in rows) == codes
 
 
+def test_a_comment_above_all_commands_is_also_for_the_first_line(folder: Path) -> None:
+    comment, directive, command = "# jobgen: ignore=JG216 a test", "#SBATCH --nodes=1", "srun x"
+    for lines, codes in (
+        (("# a job", comment, directive, command), []),
+        (("# a job", directive, comment, command), []),
+        (("# a job", directive, command, comment), ["JG002", "JG216"]),
+    ):
+        (folder / "job.sh").write_text("\n".join(lines) + "\n")
+        select = "--select=JG216,JG002"
+        rows = json.loads(jobgen("lint", "job.sh", select, "--format=json", cwd=folder).stdout)
+        assert sorted(row["code"] for row in rows) == codes
+
+
 def test_only_a_comment_suppresses_a_rule(folder: Path) -> None:
     ignore, torchrun = "# jobgen: ignore=JG101 it is one node", "torchrun --nnodes=2 t.py"
     lines = [

@@ -163,9 +163,10 @@ def _problems(
     if _TEMPLATE.search(script.text):
         return []
     ignored = {
-        (comment.ignored_line, code)
+        (line, code)
         for comment in ignore_comments(script)
         if comment.reason
+        for line in comment.ignored_lines
         for code in comment.codes
     }
     problems = {

@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator, Set
 from typing import NamedTuple
 
+from jobgen.lint.reader.directives import is_code
 from jobgen.lint.rules import Findings, Script, Word, checks, finding_at
 
 
 class IgnoreComment(NamedTuple):
-    """`# jobgen: ignore=CODES reason`, for the line `ignored_line`.
+    """`# jobgen: ignore=CODES reason`, for the lines `ignored_lines`.
 
     `codes` is empty if the comment does not have this form. `text` is all that follows `ignore`.
     """
 
     place: Word
-    ignored_line: int
+    ignored_lines: tuple[int, ...]
     codes: tuple[str, ...]
     reason: str
     text: str
@@ -36,19 +37,23 @@ def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
             codes = tuple(written[1].split(",")) if written else ()
             reason = (written[2] or "") if written else ""
             place = Word("", comment.line, comment.column + found.start())
-            line = _ignored_line(script, comment, found.start())
-            yield IgnoreComment(place, line, codes, reason, text)
+            lines = _ignored_lines(script, comment, found.start())
+            yield IgnoreComment(place, lines, codes, reason, text)
 
 
-def _ignored_line(script: Script, comment: Word, start: int) -> int:
-    """The comment's line; if nothing else is on it, the next line that is no ignore comment."""
+def _ignored_lines(script: Script, comment: Word, start: int) -> tuple[int, ...]:
+    """The comment's line; if nothing else is on it, the next line that is no ignore comment.
+
+    Above all commands also the script's first line, at which no comment can stand.
+    """
     line = comment.line
     before = script.lines[line - 1][: comment.column - 1] + comment.text[:start]
     if before.strip():
-        return line
+        return (line,)
+    is_above = not any(map(is_code, script.lines[:line]))
     while line < len(script.lines) and _IGNORE.match(script.lines[line].lstrip()):
         line += 1
-    return line + 1
+    return (line + 1, script.first_line) if is_above else (line + 1,)
 
 
 def jg002_ignore_comment(script: Script) -> Findings:
@@ -73,8 +78,10 @@ def unused_comments(script: Script, searched: Set[str], places: Set[tuple[int, s
     `places` has the lines and codes of all findings.
     """
     for comment in ignore_comments(script):
-        line = comment.ignored_line
-        idle = [code for code in comment.codes if code in searched and (line, code) not in places]
+        lines = comment.ignored_lines
+        found = {code for line, code in places if line in lines}
+        idle = [code for code in comment.codes if code in searched - found]
         if comment.reason and idle:
-            text = f"the ignore comment suppresses nothing: line {line} has no {', '.join(idle)}"
+            text = f"line {lines[0]} has no {', '.join(idle)}"
+            text = f"the ignore comment suppresses nothing: {text}"
             yield finding_at(comment.place, text, "remove it, or put it on the line of the finding")
