@@ -52,9 +52,11 @@ def until(condition: Callable[[], object]) -> None:
 class Service:
     """A service in a folder, with a limit that no busy machine exceeds unless a test sets one."""
 
-    def __init__(self, folder: Path, settings: str = "", time_limit: int = 60_000) -> None:
+    def __init__(
+        self, folder: Path, settings: str = "", time_limit: int = 60_000, refuse: str = "JG101"
+    ) -> None:
         self.log, self.socket, self.file = (folder / name for name in ("log", "s", "guard.yaml"))
-        text = f"refuse: [JG101]\nlog: {self.log}\nsocket: {self.socket}\n"
+        text = f"refuse: [{refuse}]\nlog: {self.log}\nsocket: {self.socket}\n"
         self.file.write_text(f"{text}time_limit: {time_limit}\n{settings}")
         self.socket.unlink(missing_ok=True)
         self.process = subprocess.Popen([*COMMAND, "serve", str(self.file)])
@@ -153,6 +155,59 @@ def test_a_comment_in_the_script_is_the_way_out(service: Service, script: Path) 
     assert "refused" not in service.ask("file", str(script))
 
 
+def test_a_comment_below_the_first_line_is_the_way_out_for_the_command_line(
+    tmp_path: Path, script: Path
+) -> None:
+    service = Service(tmp_path, "warn: [JG1]\nprofile: sites/perlmutter", refuse="JG703")
+    comment = "#!/bin/bash\n# jobgen: ignore=JG703"
+    words = ("-N", "999999", "job.sh")
+    try:
+        script.write_text(GOOD)
+        answer = service.ask("file", str(script), *words)
+        assert answer.startswith("refused\n")
+        assert answer.endswith("write below the first line: # jobgen: ignore=JG703 REASON\n")
+        script.write_text(GOOD.replace("#!/bin/bash", comment))
+        answer = service.ask("file", str(script), *words)
+        assert answer.startswith("refused\n")
+        assert "the ignore comment is not valid: it has no reason" in answer
+        script.write_text(GOOD.replace("#!/bin/bash", f"{comment} a test"))
+        assert service.ask("file", str(script), *words) == "accepted\n"
+    finally:
+        service.stop()
+
+
+def test_the_options_of_sbatch_make_no_script_one_for_the_cluster() -> None:
+    """As `jobgen lint` says nothing of a script without directives."""
+    lint = Settings(("JG702",), profile="sites/perlmutter")
+    choice = Choice(Guard(), frozenset({"JG702"}), lint)
+    for text, word in (("#!/bin/bash\ntrue\n", "accepted"), (GOOD, "refused")):
+        submission = Submission("", "slurm", "job.sh", ("--test-only", "job.sh"), text.encode())
+        assert judge(submission, choice).word == word
+
+
+def test_what_is_not_to_be_submitted_is_a_rehearsal(service: Service, script: Path) -> None:
+    assert service.ask("file", str(script), "--test-only", "job.sh").startswith("refused\n")
+    assert service.ask("file", str(script), "job.sh", "--test-only").startswith("refused\n")
+    assert len(service.entries("rehearsed")) == len(service.entries("refused")) == 1
+
+
+def test_a_second_service_does_not_take_the_socket(service: Service, script: Path) -> None:
+    argv = [*COMMAND, "serve", str(service.file)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert f"socket: {service.socket}: a guard listens there already; end it first" in done.stderr
+    assert service.ask("file", str(script)).startswith("refused\n")
+    assert len(service.entries("refused")) == len(service.logged())
+
+
+def test_unknown_users_and_groups_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text("exempt_users: [none-such]\nexempt_groups: [nor-such]\n")
+    argv = [*COMMAND, "slurm", str(tmp_path / "g.yaml")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert "exempt_users: this machine has no `none-such`" in done.stderr
+    assert "exempt_groups: this machine has no `nor-such`" in done.stderr
+
+
 def test_a_script_in_a_pipe_stays_there(service: Service) -> None:
     reader, writer = os.pipe()
     os.write(writer, BAD.encode())
@@ -175,8 +230,10 @@ def test_a_script_in_a_file_on_stdin_stays_there(service: Service, script: Path)
 
 def test_what_is_no_regular_file_is_not_read(service: Service, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for name in (tmp_path / "pipe", tmp_path, tmp_path / "none", "/dev/zero"):
-        assert service.ask("file", str(name)) == ""
+    for name in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        assert service.ask("file", str(name)) == "unread\n"
+    assert service.ask("file", str(tmp_path / "none")) == ""
+    assert len(service.entries("unread", 3)) == 3
 
 
 HOSTILE = [
@@ -210,7 +267,9 @@ def test_a_hostile_script_runs_nothing_and_ends(tmp_path: Path) -> None:
                 link.shutdown(socket.SHUT_WR)
         (tmp_path / "good").write_text(GOOD)
         assert service.ask("file", str(tmp_path / "good")) == "accepted\n"
-        assert "zero bytes" in str(service.entries("failed"))
+        failed = service.entries("failed")
+        assert "zero bytes" in str(failed)
+        assert {each["user"] for each in failed} == {pwd.getpwuid(os.getuid()).pw_name}
     finally:
         service.stop()
     assert not list(tmp_path.rglob("pwned"))
@@ -280,7 +339,10 @@ def test_the_service_ends_with_a_signal(service: Service) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("refuse: [JG999]", "refuse: there is no rule 'JG999'"),
+        (
+            "refuse: [JG999]",
+            ":1:10: expected a code of `jobgen rules`, or its beginning, got 'JG999'",
+        ),
         ("warn: JG1", "expected a list"),
         ("time_limit: 0", "0 is out of range; a whole number from 1 to 60000"),
         ("log: here", "expected an absolute path, got 'here'"),
@@ -314,6 +376,8 @@ def test_a_log_or_socket_that_cannot_be_made_is_an_error(tmp_path: Path) -> None
 def test_the_texts_quote_their_values() -> None:
     guard = Guard(socket="/run/it's $(x)/s")
     compile(texts.pbs(guard), "hook", "exec")
+    assert "|--hold|" in texts.slurm(guard)
+    assert "|--output|" not in texts.slurm(guard)
     assert f"/timeout -s KILL 0.15 {sys.executable} -I -S " in texts.slurm(guard)
     assert quote(guard.socket) in texts.slurm(guard)
 
@@ -384,9 +448,10 @@ def test_the_report_sums_up_the_log() -> None:
     lines = _log(
         ("refused", ["JG101"], 1200.4), ("refused", ["JG101"], None), ("warned", ["JG304"], None)
     )
-    assert report_on([*lines, '{"time": "2026-1']) == (
+    rehearsed = '{"time": "2026-11-02T11", "verdict": "rehearsed", "codes": ["JG101"]}'
+    assert report_on([rehearsed, *lines, '{"time": "2026-1']) == (
         "3 submissions from 2026-11-01 to 2026-11-03\n"
-        "refused 2; warned 1\n"
+        "refused 2; rehearsed 1; warned 1; unreadable lines 1\n"
         "time: half within 2 ms, 99 of 100 within 3 ms\n"
         "refused jobs asked for 1,200 GPU-hours; 1 more did not say their GPUs or time\n"
         "\n"
@@ -398,13 +463,31 @@ def test_the_report_sums_up_the_log() -> None:
     assert report_on(lines, "2027-01-01") == "no submissions\n"
 
 
+def test_the_report_takes_several_logs_and_a_day(tmp_path: Path) -> None:
+    lines = _log(("warned", ["JG304"], None), ("warned", ["JG304"], None))
+    for name, line in zip("ba", lines, strict=True):
+        (tmp_path / name).write_text(f"{line}\n")
+
+    def report(*words: str) -> subprocess.CompletedProcess[str]:
+        argv = [*COMMAND, "report", str(tmp_path / "a"), str(tmp_path / "b"), *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+    assert report().stdout.startswith("2 submissions from 2026-11-01 to 2026-11-02\n")
+    assert report("--since", "2026-11-02").stdout.startswith("1 submission from 2026-11-02")
+    done = report("--since", "yesterday")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'--since': 'yesterday' does not match" in done.stderr
+
+
 def test_the_settings_of_a_file_are_read(tmp_path: Path) -> None:
-    (tmp_path / "g.yaml").write_text("refuse: [jg10, JG212]\nwarn: [JG3]\n")
+    (tmp_path / "g.yaml").write_text("refuse: [jg10, JG212]\nwarn: [JG3, JG117]\n")
     choice = read_guard(str(tmp_path / "g.yaml"))
     assert "JG101" in choice.refused
     assert "JG212" not in choice.refused
     assert choice.lint
-    assert all(code.startswith(("JG10", "JG3")) for code in choice.lint.select)
+    chosen = {*choice.lint.select}
+    assert {"JG002", "JG101", "JG117", "JG304"} <= chosen  # JG117 is off by default, but named
+    assert not chosen & {"JG109", "JG201", "JG301"}  # JG109 and JG301 are off by default
 
 
 def test_options_of_the_command_line_fit_every_script() -> None:

@@ -5,6 +5,7 @@
 do
   local COMMAND = @COMMAND@
   local setup, pre = slurm_cli_setup_defaults, slurm_cli_pre_submit
+  local STDIN = { ["/dev/stdin"] = true, ["/dev/fd/0"] = true, ["/proc/self/fd/0"] = true }
   local of_stdin -- what the guard says about a script from stdin, or nil before it was asked
 
   local function quoted(text)
@@ -27,25 +28,28 @@ do
   end
 
   local function ask(source, name)
-    return output("exec " .. COMMAND .. source .. " " .. quoted(name) .. " " .. words() .. " 2>/dev/null")
+    return output("exec " .. COMMAND .. source .. " " .. quoted(name) .. " " .. words() .. " 2>&1")
   end
 
   -- sbatch has read its stdin when it calls pre_submit, so the guard looks at it before, if it is a
   -- pipe or a file, and no word of the command line but values of options is a file.
   local function ask_of_stdin()
     return output("[ -p /dev/stdin ] || [ -f /dev/stdin ] || exit 0; set -- " .. words() .. "\n"
-      .. 'last=; for word; do case $last,$word in *,--wrap*) exit 0;; -[!HhIkOQsVvW],*);; *)\n'
+      .. 'last=; for word; do case $last in --*=*|@FLAGS@) last=;; esac\n'
+      .. 'case $last,$word in *,--wrap*) exit 0;; -[!HhIkOQsVvW],*|--?*,*);; *)\n'
       .. '[ ! -f "$word" ] || exit 0;; esac; last=$word; done\n'
-      .. "exec " .. COMMAND .. 'stdin - "$@" 2>/dev/null')
+      .. "exec " .. COMMAND .. 'stdin - "$@" 2>&1')
   end
 
   local function is_refused(options)
     local script, wrap, answer = options["argv"][1], options["wrap"], of_stdin
-    if wrap then answer = ask("text", wrap) elseif script then answer = ask("file", script) end
-    local verdict, lines = (answer or ""):match("^(%l+)\n(.*)")
+    if wrap then answer = ask("text", wrap)
+    elseif script and not (STDIN[script] and answer ~= "") then answer = ask("file", script) end
+    local verdict, lines = answer:match("^(%l+)\n(.*)")
     if not verdict then
-      os.execute("logger -t jobgen-guard -p user.warning 'a script was not linted' "
-        .. "</dev/null >/dev/null 2>&1 &") -- else a $(sbatch ...) would wait for it
+      local reason = answer:match("([^\n]+)\n*$") or "no answer in time"
+      os.execute('logger -t jobgen-guard -p user.warning "a script of $(id -un) was not linted: "'
+        .. quoted(reason) .. " </dev/null >/dev/null 2>&1 &") -- else a $(sbatch ...) would wait for it
     end
     local say = verdict == "refused" and slurm.log_error or slurm.log_info
     for line in (lines or ""):gmatch("[^\n]+") do say("%s", line) end

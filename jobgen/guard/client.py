@@ -3,7 +3,7 @@
     python -I -S client.py SOCKET file|stdin|text NAME WORD...
 
 NAME is the script's path, or its text; the words are those of sbatch. It imports little, as
-each submission waits for it, and prints nothing if it cannot read the script. Its caller ends it.
+each submission waits for it, and reads no pipe with a name: sbatch has. Its caller ends it.
 """
 
 import posix  # with `os` and `socket`, it would take twice as long to start
@@ -15,13 +15,14 @@ from _stat import S_ISFIFO, S_ISREG
 def run(address: str, source: str, name: str, *words: str) -> None:
     """Print the answer of the service."""
     script = _text(source, name)
-    if script is None:
+    if script is None and source == "stdin":
         return
     name = {"file": name.rpartition("/")[2], "stdin": "stdin", "text": "--wrap"}[source]
     head = "\0".join(("", "slurm", name, *words)).encode("utf-8", "surrogateescape")
     link = socket(AF_UNIX, SOCK_STREAM)
     link.connect(address)
-    link.sendall(b"%d %d\n%b%b" % (len(head), len(script), head, script))
+    size = -1 if script is None else len(script)
+    link.sendall(b"%d %d\n%b%b" % (len(head), size, head, script or b""))
     link.shutdown(SHUT_WR)
     while block := link.recv(1 << 18):
         posix.write(1, block)

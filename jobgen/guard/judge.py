@@ -9,10 +9,11 @@ from jobgen.lint.reader.commands import Command, Word
 from jobgen.lint.reader.directives import Directive, command_options
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script
-from jobgen.lint.run import problems_in
+from jobgen.lint.run import IGNORE_COMMENT, problems_in
 from jobgen.schedulers import get_scheduler
 
 ACCEPTED, WARNED, REFUSED, EXEMPT = "accepted", "warned", "refused", "exempt"
+UNREAD, REHEARSED = "unread", "rehearsed"  # the latter is the word of the log for --test-only
 PROGRAMS = {"slurm": "sbatch", "pbs": "qsub"}
 
 
@@ -23,7 +24,13 @@ class Submission(NamedTuple):
     scheduler: str
     name: str
     words: Sequence[str]
-    script: bytes
+    script: bytes | None  # None for a pipe with a name, which sbatch alone may read
+
+    @property
+    def options(self) -> list[Directive]:
+        """The options of the command line; they replace the script's directives."""
+        words = [PROGRAMS[self.scheduler], *self.words]
+        return [*command_options(Command(tuple(Word(word, 1, 1) for word in words), 1, 1, 0))]
 
 
 class Verdict(NamedTuple):
@@ -43,33 +50,33 @@ class Verdict(NamedTuple):
         head, last = "jobgen warns, and the job is submitted:", ""
         if self.word == REFUSED:
             head, code = "jobgen: the job is not submitted:", self.codes[0]
-            last = f"`jobgen rules {code}` explains it. If it is wrong here, write above that line:"
+            line = next(each.mark.line for each in self.problems if each.code == code)
+            where = "above that line" if line > 1 else "below the first line"
+            last = f"`jobgen rules {code}` explains it. If it is wrong here, write {where}:"
             last += f" # jobgen: ignore={code} REASON\n"
         return f"{self.word}\n{head}\n{lines}\n{last}"
 
 
 def judge(submission: Submission, choice: Choice) -> Verdict:
     """The verdict on a submission; reads no file. Raises ValueError for what is no text."""
+    if submission.script is None:
+        return Verdict(UNREAD)
     if b"\0" in submission.script:
         raise ValueError("the script has zero bytes")
     if not choice.lint:
         return Verdict(ACCEPTED)
     text = submission.script.decode("utf-8", "surrogateescape")
-    options = _options(submission)
-    problems = problems_in(text, submission.name, choice.lint, options)
+    problems = problems_in(text, submission.name, choice.lint, submission.options)
+    # That no GPUs are requested is said, as by lint, of scripts with directives alone.
+    problems = [each for each in problems if (each.code, each.mark.line) != ("JG702", 1)]
     refusing = [each for each in problems if each.code in choice.refused]
     codes = sorted({each.code for each in refusing or problems})
     if not refusing:
         return Verdict(WARNED if problems else ACCEPTED, problems, codes)
-    script = parse(text, submission.name, options=options)
+    script = parse(text, submission.name, options=submission.options)
     hours = _gpu_hours(script, submission.scheduler)
-    return Verdict(REFUSED, refusing, codes, hours)
-
-
-def _options(submission: Submission) -> list[Directive]:
-    """The options of the command line; they replace the script's directives."""
-    words = [PROGRAMS[submission.scheduler], *submission.words]
-    return [*command_options(Command(tuple(Word(word, 1, 1) for word in words), 1, 1, 0))]
+    shown = [each for each in problems if each.code in choice.refused | {IGNORE_COMMENT}]
+    return Verdict(REFUSED, shown, codes, hours)
 
 
 def _gpu_hours(script: Script, scheduler: str) -> float | None:

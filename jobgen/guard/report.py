@@ -6,19 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jobgen.errors import counted
-from jobgen.guard.judge import REFUSED, WARNED
+from jobgen.guard.judge import REFUSED, REHEARSED, WARNED
 from jobgen.lint.rules import rules
 
 
 def report_on(lines: Iterable[str], since: str = "") -> str:
-    """The report on the lines of a log, from a day such as 2026-11-01."""
-    entries = [each for each in _entries(lines) if each["time"] >= since]
+    """The report on the lines of logs, from a day such as 2026-11-01."""
+    found = [_entry(line) for line in lines]
+    entries = [each for each in found if each and each["time"] >= since]
+    entries.sort(key=lambda each: each["time"])
+    unreadable = f"; unreadable lines {found.count(None)}" if None in found else ""
     if not entries:
-        return "no submissions\n"
+        return f"no submissions{unreadable}\n"
     words = Counter(each["verdict"] for each in entries)
     first, last = entries[0]["time"][:10], entries[-1]["time"][:10]
-    text = f"{counted(len(entries), 'submission')} from {first} to {last}\n"
-    text += "; ".join(f"{word} {count}" for word, count in words.most_common()) + "\n"
+    text = f"{counted(len(entries) - words[REHEARSED], 'submission')} from {first} to {last}\n"
+    text += "; ".join(f"{word} {count}" for word, count in words.most_common()) + unreadable + "\n"
     times = sorted(each["ms"] for each in entries if "ms" in each)
     if times:
         middle, most = times[len(times) // 2], times[len(times) * 99 // 100]
@@ -26,15 +29,13 @@ def report_on(lines: Iterable[str], since: str = "") -> str:
     return text + _hours(entries) + "".join(_by_rule(entries))
 
 
-def _entries(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The entries of a log; the end of a line may be missing, if the disk was full."""
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and {"time", "verdict"} <= entry.keys():
-            yield entry
+def _entry(line: str) -> dict[str, Any] | None:
+    """A line as an entry; None if it is none: its end may be missing, if the disk was full."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and {"time", "verdict"} <= entry.keys() else None
 
 
 def _hours(entries: list[dict[str, Any]]) -> str:

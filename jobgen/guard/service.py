@@ -5,6 +5,7 @@ a socket of Unix, with which the kernel says whose it is; the service opens no f
 runs nothing of a script.
 """
 
+import errno
 import grp
 import json
 import os
@@ -22,7 +23,7 @@ from typing import Any, NoReturn, TextIO
 
 from jobgen.bounds import GUARD_CHILDREN, LINT_BYTES
 from jobgen.errors import problem, report
-from jobgen.guard.judge import EXEMPT, Submission, Verdict, judge
+from jobgen.guard.judge import EXEMPT, REHEARSED, Submission, Verdict, judge
 from jobgen.guard.settings import Choice, Guard
 from jobgen.untrusted_input import bound_memory
 
@@ -33,9 +34,9 @@ _EXAMPLE = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py | tee log\n"
 
 def serve(choice: Choice) -> NoReturn:
     """Answer submissions until a signal ends this process. Raises JobgenError."""
-    listener = _listener(choice.guard)
     for scheduler in ("slurm", "pbs"):  # imports and compiles all that a child needs
         judge(Submission("", scheduler, "job.sh", ("-N", "2"), _EXAMPLE), choice)
+    listener = _listener(choice.guard)
     freeze()
     report(f"the guard listens at {choice.guard.socket}")
     children: dict[int, int] = {}
@@ -56,6 +57,9 @@ def serve(choice: Choice) -> NoReturn:
 def _listener(guard: Guard) -> socket.socket:
     """The socket. Raises JobgenError if it cannot be made, or if the log cannot be written."""
     place = f"socket: {guard.socket}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:  # asks without a connection
+        if other.connect_ex(guard.socket) == errno.EPROTOTYPE:
+            raise problem(place, "a guard listens there already", "output", "end it first")
     try:
         os.makedirs(os.path.dirname(guard.socket), exist_ok=True)
         with suppress(FileNotFoundError):
@@ -97,7 +101,8 @@ def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
             os.setgid(_NOBODY)
             os.setuid(_NOBODY)
         signal.setitimer(signal.ITIMER_REAL, guard.time_limit / 1000)  # also ends C code
-        user, submission = _user(uid), _submission(link)
+        user = _user(uid)
+        submission = _submission(link)
         if not uid:  # the hook of PBS, which names the user
             user = submission.user or user
         verdict = Verdict(EXEMPT) if _is_exempt(user, guard) else judge(submission, choice)
@@ -105,7 +110,9 @@ def _answer(link: socket.socket, uid: int, choice: Choice) -> NoReturn:
         signal.setitimer(signal.ITIMER_REAL, 0)
         entry = {"codes": verdict.codes, "ms": round((time.monotonic() - start) * 1000)}
         hours = {} if verdict.gpu_hours is None else {"gpu_hours": verdict.gpu_hours}
-        _write(log, user=user, verdict=verdict.word, **entry, **hours)
+        is_rehearsed = any(each.option == "test-only" for each in submission.options)
+        word = REHEARSED if is_rehearsed else verdict.word
+        _write(log, user=user, verdict=word, **entry, **hours)
     except OSError:  # nobody waits any more
         _write(log, user=user, verdict=TOO_LATE)
     except Exception as error:  # whoever sent it
@@ -121,10 +128,10 @@ def _submission(link: socket.socket) -> Submission:
         data += block
     first, _, rest = data.partition(b"\n")
     head, length = map(int, first.split() or (0, 1))
-    script = rest[head:]
+    script = None if length < 0 else rest[head:]
     if length > LINT_BYTES:
         raise ValueError(f"a script of {length} bytes")
-    if len(script) != length:
+    if script is not None and len(script) != length:
         raise ConnectionError
     user, scheduler, name, *words = rest[:head].decode("utf-8", "surrogateescape").split("\0")
     return Submission(user, scheduler, name, words, script)

@@ -1,19 +1,24 @@
 """The file in which an administrator says what the guard refuses, warns of, and lets pass."""
 
+import grp
+import pwd
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.bounds import YAML_BYTES
-from jobgen.errors import JobgenError, Mark, problem
+from jobgen.errors import JobgenError, Mark, problem, report
 from jobgen.lint.options import read_versions
-from jobgen.lint.settings import Settings, codes_of, load_profile
+from jobgen.lint.rules import checks
+from jobgen.lint.run import IGNORE_COMMENT
+from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile
 from jobgen.profiles.kinds import Int, ProblemList, Text
 from jobgen.profiles.records import ListOf, Record, record, row
 from jobgen.profiles.yaml_tree import parse
 
 # Looks for a folder of the user's, of which the service knows nothing.
 _NEEDS_FILES = {"JG212"}
-_CODE = Text(r"[A-Za-z0-9]+", "a code of a rule, or its beginning")
+_BEGINNINGS = sorted({code[:size] for code in checks() for size in range(1, 6)})
+_CODE = Text(f"(?i:{'|'.join(_BEGINNINGS)})", "a code of `jobgen rules`, or its beginning")
 _PATH = Text(r"/.+", "an absolute path")
 _SOCKET = Text(r"/.{,106}", "an absolute path of at most 107 characters")
 
@@ -56,8 +61,8 @@ def read_guard(file: str) -> Choice:
 
 
 def _choice(guard: Guard, file: str) -> Choice:
-    refused = codes_of(f"{file}: refuse", guard.refuse) - _NEEDS_FILES
-    warned = codes_of(f"{file}: warn", guard.warn or ()) - _NEEDS_FILES
+    refused, warned = _codes(guard.refuse), _codes(guard.warn or ())
+    _report_unknown(guard, file)
     read_versions(f"{file}: versions", guard.versions)
     try:
         if guard.profile:
@@ -65,6 +70,25 @@ def _choice(guard: Guard, file: str) -> Choice:
     except JobgenError as error:
         mark = Mark(f"{file}: profile")
         raise JobgenError(each._replace(mark=mark) for each in error.problems) from None
-    select = () if guard.warn is None else tuple(refused | warned)
+    if not refused | warned and guard.warn is not None:
+        return Choice(guard)
+    # A user may have to know why an ignore comment does not count.
+    select = () if guard.warn is None else (*refused, *warned, IGNORE_COMMENT)
     lint = Settings(select, (), guard.profile, tuple(refused), guard.versions)
-    return Choice(guard, frozenset(refused), lint if select or guard.warn is None else None)
+    return Choice(guard, frozenset(refused), lint)
+
+
+def _codes(beginnings: tuple[str, ...]) -> set[str]:
+    """The codes of rules; only a whole code chooses a rule that is off by default."""
+    chosen = chosen_checks(Settings()).keys() | {each.upper() for each in beginnings}
+    return codes_of("", beginnings) & chosen - _NEEDS_FILES
+
+
+def _report_unknown(guard: Guard, file: str) -> None:
+    """Report exempt users and groups that this machine does not know; others may know them."""
+    for key, find in (("exempt_users", pwd.getpwnam), ("exempt_groups", grp.getgrnam)):
+        for name in getattr(guard, key):
+            try:
+                find(name)
+            except KeyError:
+                report(f"{file}: {key}: this machine has no `{name}`; is it spelled right?")

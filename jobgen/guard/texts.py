@@ -6,17 +6,21 @@ from shutil import which
 
 from jobgen.bounds import LINT_BYTES
 from jobgen.guard.settings import Guard
+from jobgen.lint.options import known_options
 from jobgen.quoting import quote
 
 _FOLDER = Path(__file__).parent
 
 
 def slurm(guard: Guard) -> str:
-    """The text of cli_filter.lua; in it is the command of the client."""
+    """The text of cli_filter.lua; in it are the client's command, and the flags of sbatch."""
     limit = (which("timeout") or "timeout", "-s", "KILL", f"{guard.time_limit / 1000:g}")
     words = (*limit, sys.executable, "-I", "-S", str(_FOLDER / "client.py"), guard.socket)
     command = "".join(f"{quote(word)} " for word in words)
-    return _text("cli_filter.lua").replace("@COMMAND@", f"[==[{command}]==]")
+    options = known_options("sbatch").by_name.values()
+    flags = "|".join(f"--{each.name}" for each in options if each.argument != "=")
+    text = _text("cli_filter.lua").replace("@FLAGS@", flags)
+    return text.replace("@COMMAND@", f"[==[{command}]==]")
 
 
 def pbs(guard: Guard) -> str:

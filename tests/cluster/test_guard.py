@@ -77,11 +77,13 @@ class Guarded:
         """The entries of the log with a verdict, when there are so many."""
 
         def found() -> list[dict[str, Any]]:
-            lines = map(json.loads, self.log.read_text().splitlines())
-            return [each for each in lines if each["verdict"] == verdict]
+            return [each for each in self.logged() if each["verdict"] == verdict]
 
         until(lambda: len(found()) >= count, 60)
         return found()
+
+    def logged(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
 def connects(path: Path) -> bool:
@@ -159,6 +161,9 @@ def test_slurm_accepts_warns_and_refuses(slurm: SlurmGuard) -> None:
     [
         "sbatch < bad.sh",
         "sbatch -o guard.yaml < bad.sh",
+        "sbatch --hold --output guard.yaml -N2 < bad.sh",
+        "cat bad.sh | sbatch /dev/stdin",
+        "sbatch /dev/fd/0 < bad.sh",
         "cat bad.sh | sbatch",
         "(sleep 0.5; cat bad.sh) | sbatch -N 2 --hold",
         "sbatch << END\n" + BAD + "END",
@@ -182,18 +187,34 @@ def test_slurm_gets_a_script_from_a_pipe_as_a_whole(slurm: SlurmGuard) -> None:
     slurm.entries("accepted", 2)
 
 
+def test_slurm_logs_a_script_that_is_not_read(slurm: SlurmGuard) -> None:
+    """A pipe with a name is empty when sbatch has read it."""
+    done = slurm.shell("sbatch --hold <(cat bad.sh)")
+    assert done.returncode == 0, done.stderr
+    assert len(slurm.entries("unread")) == len(slurm.logged())
+
+
 def test_slurm_asks_once_and_only_of_scripts(slurm: SlurmGuard) -> None:
     """A loop over a list on stdin, as shell scripts have it, gives the script by name."""
     done = slurm.shell("seq 2 > list; while read x; do sbatch good.sh $x; done < list")
     assert done.stdout.count("Submitted") == 2, done.stderr
     assert slurm.run("srun", "-N1", "true").returncode == 0
-    assert len(slurm.entries("accepted")) == 2
+    assert slurm.shell("sbatch --hold good.sh < list").returncode == 0
+    slurm.entries("accepted", 3)
+    assert len(slurm.logged()) == 3
 
 
 def test_slurm_submits_when_the_guard_is_broken(slurm: SlurmGuard) -> None:
     text = (slurm.etc / "cli_filter.lua").read_text()
     slurm.stop()
-    assert slurm.run("sbatch", "bad.sh").returncode == 0
+    (slurm.folder / "logger").write_text(f'#!/bin/sh\necho "$@" >> {slurm.folder}/syslog\n')
+    (slurm.folder / "logger").chmod(0o755)
+    assert slurm.shell("PATH=$PWD:$PATH sbatch bad.sh").returncode == 0
+    line = (
+        "a script of root was not linted: ConnectionRefusedError: [Errno 111] Connection refused\n"
+    )
+    syslog = slurm.folder / "syslog"
+    until(lambda: syslog.exists() and syslog.read_text().endswith(line), 60)
     assert slurm.shell("sbatch < bad.sh").returncode == 0
     for old, new in ((sys.executable, "/none/python"), ("timeout ", "/none/timeout ")):
         (slurm.etc / "cli_filter.lua").write_text(text.replace(old, new))

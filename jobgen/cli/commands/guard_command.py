@@ -1,5 +1,9 @@
 """The commands `jobgen guard`: slurm, pbs, serve, report."""
 
+from datetime import datetime
+
+from click import DateTime
+
 from jobgen.cli.app import argument, command_group, option
 from jobgen.errors import problem
 from jobgen.guard import texts
@@ -37,13 +41,16 @@ def _serve(file: str) -> int:
 
 
 @guard.command("report")
-@argument("log", metavar="LOG")
-@option("--since DAY", "Only from this day on, as 2026-11-01.")
-def _report(log: str, since: str | None) -> int:
+@argument("logs", nargs=-1, required=True, metavar="LOG...")
+@option("--since DAY", "Only from this day on, as 2026-11-01.", type=DateTime(["%Y-%m-%d"]))
+def _report(logs: tuple[str, ...], since: datetime | None) -> int:
     """What was found, and the GPU-hours that the refused jobs asked for."""
-    try:
-        with open(log, encoding="utf-8", errors="replace") as lines:
-            write(report_on(lines, since or ""))
-    except OSError as error:
-        raise problem(log, f"cannot be read: {error.strerror}", "unreadable") from None
+    lines: list[str] = []
+    for log in logs:
+        try:
+            with open(log, encoding="utf-8", errors="replace") as stream:
+                lines += stream
+        except OSError as error:
+            raise problem(log, f"cannot be read: {error.strerror}", "unreadable") from None
+    write(report_on(lines, str(since.date()) if since else ""))
     return 0
