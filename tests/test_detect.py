@@ -892,6 +892,16 @@ def test_the_probe_fills_in_what_the_node_says(slurm_login: LoginNode) -> None:
     assert "#SBATCH --licenses=x" in load(slurm_login, done.stdout)
 
 
+def test_the_probe_of_a_node_that_shows_no_gpu_is_not_asked_for_again(
+    slurm_login: LoginNode,
+) -> None:
+    (slurm_login.bin / "sed").symlink_to(shutil.which("sed") or "")
+    answer = """f=$(sed -n "s/^folder=//p"); eval "f=$f"; echo host=n1 > "$f/answer"; echo 7"""
+    slurm_login.add("sbatch", answer)
+    text = slurm_login.run("--probe").stdout.decode()
+    assert "  # Guessed from the name a100; n1 shows no GPU to a job.\n  gpu: nvidia\n" in text
+
+
 def test_a_probe_that_does_not_start(slurm_login: LoginNode) -> None:
     slurm_login.add("sbatch", "cat > /dev/null; echo '7;c'")
     waits = "JobId=7 JobName=jobgen-probe\n   JobState=PENDING Reason=Resources Dependency=(null)\n"

@@ -159,6 +159,8 @@ def one_line(text: str) -> str:
 def _sentence(verdict: Verdict) -> str:
     says = verdict.says.replace("; nothing in the log says by whom", "")  # to save room
     who, says = _subject(verdict), shortened(says, CHARACTERS // 2)
+    is_guess = verdict.certainty == "possible" and verdict.code not in codes_with("process")
+    says += " (possible)" * is_guess
     notes = f"; on that node: {', '.join(verdict.node_notes)}" if verdict.node_notes else ""
     if verdict.code is None:
         if verdict.is_expected:

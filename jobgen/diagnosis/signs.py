@@ -70,8 +70,9 @@ class Sign(NamedTuple):
     `pattern` is searched for in the line by `re.search`. These named groups set event fields, and
     override the label of the line: `rank`, `node` (a host's name), `peer` (the host or address
     that the line blames), `peer_rank`, `local_rank`, `task` (srun's number), `status` (an exit
-    status). Other groups may be used in the event's text and in the class's cure; a group that
-    did not take part in the match is empty there.
+    status). With groups `fewer` and `more`, the sign counts only where these numbers are so. Other
+    groups may be used in the event's text and in the class's cure; a group that did not take part
+    in the match is empty there.
     """
 
     pattern: str

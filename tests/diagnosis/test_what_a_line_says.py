@@ -10,6 +10,7 @@ import pytest
 
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.report import as_line
 
 TEXT = Path(__file__).parent / "what_a_line_says.txt"
 ENDED = "\nsrun: error: n1: task 0: Exited with exit code 1"
@@ -77,6 +78,24 @@ NEIGHBOURS = [
     ("_pickle.UnpicklingError: invalid load key, '\\x0a'.", "", "web page"),
     ("RuntimeError: write(): fd 29 failed with No space left on device", "file-system", ""),
     ("a:1:2 [0] NCCL INFO NET/OFI Couldn't open the plugin, ok\nstep 1", "fabric", ""),
+    (f"RuntimeError: Gloo connectFullMesh failed with [/b/pair.cc:5] timed out connecting{ENDED}",
+     "peer-lost", ""),
+    ("'LOCAL_RANK': 0,\nstep 1", "rendezvous", ""),
+    ("[W socket.cpp:4] [c10d] The server socket has failed to bind to [::]:29411 (errno: 98 - A).\n"
+     "[W socket.cpp:4] [c10d] The server socket has failed to bind to 0.0.0.0:29411 (errno: 98 - "
+     "A).\nstep 1 loss 3.1\nstep 2 loss 2.9\nstep 3 loss 2.8", "port-in-use", ""),
+    ("[W CUDAFunctions.cpp:9] Warning: CUDA initialization: The NVIDIA driver on your system is too"
+     " old (found version 11040).\nstep 1 loss 3.1\nstep 2 loss 2.9\nstep 3 loss 2.8",
+     "gpu-driver", ""),
+    (f"Error: failed to run a.sh on n2, is localhost: False, exception: killed{ENDED}",
+     "launch-failed", ""),
+    ("Traceback (most recent call last):\n"
+     '  File "/p/model.py", line 9, in forward\n'
+     "    return x + mask\n"
+     "RuntimeError: The size of tensor a (0) must match the size of tensor b (64) at non-singleton"
+     " dimension 2", "", "split over the ranks"),
+    (f"Traceback (most recent call last):\n  File \"/p/a.py\", line 9, in f\n    g()\n"
+     f"RuntimeError:{ENDED}", "", "RuntimeError: srun"),
     ("FATAL:   could not open image /p/a.sif: image format not recognized", "", "no image was"),
 ]  # fmt: skip
 
@@ -101,3 +120,16 @@ def test_a_rank_that_called_mpi_abort_is_seen() -> None:
 @pytest.mark.parametrize(("place", "node"), [("executor.py:492", None), ("n7:4711", "n7")])
 def test_a_file_of_source_is_no_node(place: str, node: str | None) -> None:
     assert verdict_on(f"[{place}] Local abort before MPI_INIT completed\n").node == node
+
+
+def test_a_line_that_is_known_to_be_harmless_is_no_other_cause() -> None:
+    harmless = "[W socket.cpp:207] [c10d] The hostname of the client socket cannot be retrieved."
+    gloo = "RuntimeError: Gloo connectFullMesh failed with [/b/gloo/pair.cc:144] no error"
+    assert not verdict_on(f"{harmless}\n{gloo}{ENDED}").notes
+    assert verdict_on(f"the loader was killed by hand\n{gloo}{ENDED}").notes
+
+
+def test_the_last_line_of_a_job_says_what_is_only_possible() -> None:
+    gloo = "RuntimeError: Gloo connectFullMesh failed with [/b/gloo/pair.cc:144] no error"
+    assert "reach all other ranks (possible): " in as_line(verdict_on(f"{gloo}{ENDED}"))
+    assert "(possible)" not in as_line(verdict_on(f"torch.OutOfMemoryError: {OOM}{ENDED}"))

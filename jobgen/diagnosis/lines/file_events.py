@@ -19,7 +19,13 @@ from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.crash_stacks import CrashStacks
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.last_lines import breaks_off, suspects
-from jobgen.diagnosis.lines.matching import LONGEST_TEXT, is_foreign, matches, may_matter
+from jobgen.diagnosis.lines.matching import (
+    LONGEST_TEXT,
+    is_foreign,
+    is_harmless,
+    matches,
+    may_matter,
+)
 from jobgen.diagnosis.lines.reports import (
     HEAD,
     LINES_FOLLOWED,
@@ -160,6 +166,8 @@ class File:
         ended = stream.feed(number, text) if stream else None
         if stream and stream.open:
             self._reader.follow(TRACEBACK_LINES)
+        cut = self._taken_back(ended.begin) if ended else []
+        text = ended.text if ended else text
         if stream and stream.in_body:
             return  # source code, which a traceback shows
         if self._report.feed(text):
@@ -175,7 +183,8 @@ class File:
             self._end_segment(events, ended.begin if ended else 0)
         if events:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
-            place["doing"] = self.frames.doing(number, process, above, text)
+            doing = self.frames.doing(number, process, above, text)
+            place["doing"] = cut[0].doing if cut else doing
             self._add_all(events, place, label, line_time(line))
 
     def _exit_status(self, text: str) -> Event | None:
@@ -186,10 +195,18 @@ class File:
             return status._replace(groups={**status.groups, **noticed})
         return status
 
+    def _taken_back(self, begin: int) -> list[Event]:
+        """The events of a traceback that ended in an earlier line, which lacks its message."""
+        found = [e for e in self._events[-MOST_OF_A_LINE:] if e.context == begin]
+        for event in found:
+            self._events.remove(event)
+        return found
+
     def _unread(self, number: int, above: str) -> str:
         """The line above, if it complains, and is of no event."""
         is_read = any(event.line == number - 1 for event in self._events[-MOST_OF_A_LINE:])
-        return above if not is_read and complains(above) else ""
+        wanted = not is_read and complains(above) and not is_harmless(above)
+        return above if wanted else ""
 
     def _note_announcement(self, number: int, process: object) -> None:
         """Note what the line above a traceback says of it."""

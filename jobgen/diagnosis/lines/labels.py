@@ -42,10 +42,11 @@ _PREFIXES = (
     # pdsh's, before what Python says.
     rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
-    r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
+    r"\((?:\w[\w.:-]* )?(?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
     # A program's own: the time, the node, and the rank, which is no process with so few digits.
     rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})"
     r"\b\]?:? ?",
+    rf"{_STAMP}\((?P<node>worker_\d+)\) : ?",
     _STAMP,
     rf"(?P<node>{_NUMBERED}):?(?: +[\w.|-]+)? +(?=\[rank\d+\]: )",  # of what gathers lines
     r"[^\[\]\"'`#]{1,60}?\s(?=\[rank\d+\]: )",

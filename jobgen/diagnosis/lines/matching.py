@@ -55,6 +55,11 @@ def matches(text: str, above: str = "", unread: str = "") -> list[Event]:
     return list({each.code: each for each in reversed(found)}.values())[::-1]
 
 
+def is_harmless(text: str) -> bool:
+    """Whether a sign knows that a line says nothing of a failure."""
+    return any(e.role is Role.NOISE for e in events_of(text, _candidates(_shape(text))))
+
+
 def filled(text: str, groups: Mapping[str, str]) -> str:
     """A text with the values of groups; an unknown name in braces stays as it is."""
     for name, value in groups.items():
@@ -67,6 +72,8 @@ def events_of(text: str, signs: Sequence[tuple[str, Sign]]) -> Iterator[Event]:
     for code, sign in signs:
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
+            if "fewer" in groups and int(groups["fewer"]) >= int(groups["more"]):
+                continue
             says = (
                 filled(sign.event.says, groups).replace(" ()", "").replace("  ", " ").rstrip(": ")
             )

@@ -121,6 +121,7 @@ _FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>\S
 # Of the program that is started, such an error has no head.
 _OF_SYNTAX = r'^\s*File "[^"]+", line \d+\s*$'
 _SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+_MESSAGE = r'^\s+[^\s^~](?!ile ")'  # in a line of its own, and no frame
 _LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
@@ -209,17 +210,24 @@ class Stream:
         self.announced_at = -9  # the line that announces a traceback to be ignored
         self.ignored_end = -9  # the last line of the last ignored traceback: another may be chained
         self.in_body = False  # the last line was a frame, or the source that a frame shows
+        self._lacks_message: Traceback | None = None  # it ended in the last line
 
     def feed(self, number: int, text: str) -> Traceback | None:
         """Take a line. Returns the traceback that the line ends, if any."""
         self.in_body = False
+        each, self._lacks_message = self._lacks_message, None
+        if each and re.match(_MESSAGE, text):
+            each.text += f" {text.strip()}"
+            return each
         if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
             self.announced_at = number
         if head := HEAD.match(text):
             ignored = number - self.announced_at <= _NEAR
             before = head["indent"]  # in torchrun's report, "  traceback : "
             indent = len(before)
-            if before.strip(_BLANK):
+            if before[-1:].strip(_BLANK):  # a line of another process goes on in this one
+                indent = 0
+            elif before.strip(_BLANK):
                 indent -= len(before.lstrip())
             self.open = [each for each in self.open if each.has_head]
             self.open.append(Traceback(number, indent, ignored))
@@ -249,6 +257,10 @@ class Stream:
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end
             each.type, each.text = last["type"], body.strip()
+            # Another process may have written that source into this line.
+            merged = rf": {{4,}}{re.escape(each.source)}\s*"
+            each.text = re.sub(merged, ": ", each.text, count=1)
+            self._lacks_message = each if last["message"] == "" else None
             return each if each.has_head or each.type in _SYNTAX_ERRORS else None
         return None
 
