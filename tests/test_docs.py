@@ -132,6 +132,13 @@ def test_a_block_is_run_or_says_why_not(page: Path) -> None:
             assert len(block.words) > 10, f"{where}: a reason is a few words"
 
 
+def test_ranks_of_programs_in_pages_meet_before_one_leaves() -> None:
+    """Else gloo fails now and then on one that still connects."""
+    programs = [block.content for page in PAGES for block in blocks_of(page)]
+    for text in (each for each in programs if "dist.destroy_process_group()" in each):
+        assert re.search(r"barrier\(|all_reduce\(|\.backward\(", text), text
+
+
 def test_most_blocks_are_run() -> None:
     """What is not run is counted by its reason: it may not become the rule."""
     blocks = [block for page in PAGES if page != README for block in blocks_of(page)]
