@@ -255,8 +255,9 @@ def test_many_threads_submit_and_wait(slurm: Slurm) -> None:
 
 def test_cancel(slurm: Slurm) -> None:
     job = slurm.submit()
-    job.cancel()
-    assert job.wait(5) == ("failed 1", 1)
+    job.cancel()  # while it is queued
+    assert job.wait(5) == ("ended from outside", 1)
+    assert read_records(job.logs)[0].outside
     job = slurm.submit()
     slurm.set(job.id, "COMPLETED")
     job.cancel()  # it has ended

@@ -141,7 +141,7 @@ def test_a_submission_is_noted_unless_the_job_has_begun(tmp_path: Path) -> None:
     begun.write_text('{"job": "13", "begin": 5}')
     note_submission(logs, "13", b"script")
     assert json.loads(begun.read_text()) == {"job": "13", "begin": 5}
-    note_end(record, 3)
+    note_end(record, 3, "")
     assert [each.status for each in read_records(logs) if each.job == record.job] == [3]
 
 
@@ -153,14 +153,14 @@ def test_a_record_behind_a_link(tmp_path: Path) -> None:
     for logs in (tmp_path / "scratch/new", tmp_path / "jobgen-logs"):
         note_submission(logs, "12", b"script")
         (record,) = read_records(logs)
-        note_end(record, 3)
+        note_end(record, 3, "")
         assert [each.status for each in read_records(logs)] == [3]
 
 
 def test_a_record_with_a_control_character(tmp_path: Path) -> None:
     (tmp_path / "12.json").write_text('{"job": "12", "ready": "jobgen: n1 is ready: torch\t2"}')
     (record,) = read_records(tmp_path)
-    note_end(record, 3)
+    note_end(record, 3, "")
     assert [(each.status, each.versions) for each in read_records(tmp_path)] == [(3, "torch\t2")]
 
 

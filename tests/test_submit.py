@@ -161,6 +161,21 @@ def test_the_status_in_an_answer_of_qstat(
     assert pbs_queue.parse_status(qstat(letter, **more)) == status
 
 
+@pytest.mark.parametrize(
+    ("status", "is_outside"),
+    [
+        (JobStatus("CANCELLED", exit_status=1), True),
+        (JobStatus("2 CANCELLED, 1 TIMEOUT", exit_status=1), True),
+        (JobStatus("1 CANCELLED, 1 FAILED", exit_status=1), False),
+        (JobStatus("FAILED", "exit code 1", exit_status=1), False),
+        (JobStatus("FINISHED", "it never ran", exit_status=1), True),
+        (JobStatus("FINISHED", "exit status 1", exit_status=1), False),
+    ],
+)
+def test_who_ended_a_job_by_its_status(status: JobStatus, is_outside: bool) -> None:
+    assert bool(status.outside) is is_outside
+
+
 def test_an_output_folder_of_pbs_and_a_restart() -> None:
     answer = "Job Id: 7.login\n    job_state = R\n    Output_Path = login:/o/\n    run_count = 3\n"
     assert pbs_queue.parse_status(answer) == JobStatus("RUNNING", "", 2, "", "/o/7.login.OU")

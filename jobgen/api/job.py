@@ -159,7 +159,7 @@ class SubmittedJob:
         if end := self._submitted.certain(end):
             self._end = end
             self._submitted.note_end(self._records, end)
-            self._record = self._record._replace(status=end.exit_status)
+            self._record = self._record._replace(status=end.exit_status, outside=end.outside)
             self._read()
         elif view.begun != self._of_last_miss:
             self._of_last_miss, self._misses = view.begun, self._misses + 1

@@ -223,9 +223,9 @@ def note_submission(logs: Path, job: str, script: bytes, logs_there: str = "") -
     os.unlink(new)
 
 
-def note_end(record: Record, status: int) -> None:
-    """Note the exit status that the scheduler tells of a job that could not write it itself."""
-    _add(record, {"end": round(time.time()), "status": status})
+def note_end(record: Record, status: int, outside: str) -> None:
+    """Note the end that the scheduler tells of a job that could not write it itself."""
+    _add(record, {"end": round(time.time()), "status": status, "outside": outside})
 
 
 def note_place(record: Record) -> None:

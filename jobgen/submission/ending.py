@@ -58,13 +58,13 @@ class Submitted(NamedTuple):
 
     def note_end(self, records: Iterable[Record], of_queue: JobStatus | None) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""
-        status, own = of_queue.exit_status if of_queue else None, list(records)
-        if status is None or self.recorded_status(own) is not None:
+        own = list(records)
+        if self.recorded_status(own) is not None or not of_queue or of_queue.exit_status is None:
             return
         for record in own:
             if record.job == self.id:
                 with suppress(OSError, ValueError, TypeError):
-                    note_end(record, status)
+                    note_end(record, of_queue.exit_status, of_queue.outside)
 
 
 def _status(record: Record) -> int | None:

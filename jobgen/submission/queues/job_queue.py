@@ -15,6 +15,10 @@ _RUN = (
     *("RESIZING", "BEGUN", "EXITING"),
 )
 
+# Slurm's states of a job that was ended from outside, and the notes of one of PBS.
+_OUTSIDE = re.compile(r"(\d+ )?(CANCELLED|DEADLINE|PREEMPTED|REVOKED|TIMEOUT)")
+_OUTSIDE_NOTES = ("it never ran", "walltime exceeded")
+
 
 def seconds_of(text: str, form: str) -> float:
     """The seconds since 1970 of a local time in an answer; 0 if it is none."""
@@ -48,6 +52,12 @@ class JobStatus(NamedTuple):
     def is_running(self) -> bool:
         """Whether the job, or a job of the array, has nodes."""
         return any(word in self.state for word in _RUN)
+
+    @property
+    def outside(self) -> str:
+        """How its record has it that it was ended from outside; "" if it was not, or has no end."""
+        is_outside = all(map(_OUTSIDE.fullmatch, self.state.split(", ")))
+        return "was ended from outside" if is_outside or self.note in _OUTSIDE_NOTES else ""
 
     def __str__(self) -> str:
         """The status as people read it, such as: RUNNING (restart 1), 0:10:00."""
