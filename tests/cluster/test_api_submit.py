@@ -143,6 +143,19 @@ except jobgen.JobgenError as error:
     assert not (here.folder / "jobgen-logs").exists()
 
 
+def test_a_job_is_cancelled_while_it_waits(here: Desk) -> None:  # noqa: F811
+    text = """
+job = submit("true", directives="--hold")
+until(job, "queued")
+job.cancel()
+print(json.dumps({"job": [*job.wait(60)]}))
+"""
+    assert found(python(here, SLURM + text)) == {"job": ["ended from outside", 1]}
+    words = [sys.executable, "-m", "jobgen", "runs"]
+    shown = here.cluster.run(words, cwd=here.folder, env={"PATH": PATH}).stdout
+    assert "ended from outside" in shown
+
+
 def run_pbs(real: PbsDesk, text: str) -> subprocess.CompletedProcess[str]:
     """A program of the user, on the login machine of PBS."""
     os.chown(real.folder, 20001, 20001)
