@@ -96,6 +96,7 @@ def test_it_submits_the_script_of_the_command_line_with_its_record(
     slurm: Slurm, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (slurm.folder / "warns").touch()
+    (slurm.folder / "train.py").touch()
     job = slurm.submit("train.py", "--lr", 0.1, nodes=3)
     words = ("sbatch", "--profile", "dgx-a100", "-N", "3", "--", "train.py", "--lr", "0.1")
     script = program(*words, cwd=slurm.folder).stdout
@@ -361,6 +362,8 @@ def test_a_local_job_that_fails_has_a_verdict(tmp_path: Path) -> None:
     assert "ValueError" in verdict.evidence[0].text
     assert str(verdict).encode() == why(tmp_path, job).rstrip(b"\n")
     missing = jobgen.submit("local", ["nothing.py"], folder=tmp_path, nodes=1)
+    text = "warning: there is no file 'nothing.py' here; the job needs it in its folder"
+    assert missing.messages == text
     assert missing.wait(60) == ("failed 1", 1)
     assert (missing.why().code, missing.why().cure) == ("node-not-ready", "go to its folder")
 

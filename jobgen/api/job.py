@@ -48,8 +48,8 @@ class SubmittedJob:
 
     `scheduler` is slurm, pbs or local; `id` is what it calls the job, or the number of the process
     of a local job; `script` is the text that was submitted, `logs` the folder with the job's
-    record, and `messages` what the scheduler's command said on stderr, and a warning if the record
-    could not be written.
+    record, and `messages` what the scheduler's command said on stderr, and warnings if its program
+    is not there, or if the record could not be written.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from time import time
 
 from jobgen.api.job import SubmittedJob
 from jobgen.errors import JobgenError, problem
+from jobgen.paths import is_file, to_path
 from jobgen.planning.plan import Plan
 from jobgen.runs.records import SCRIPTS, Record, keep_script, note_submission, records_of
 from jobgen.runs.script_facts import read_script
@@ -42,16 +43,19 @@ def submit_plan(
 
     The command for submission keeps the lock until it ends.
     """
+    missing = _missing_script(plan, within)
     if plan.scheduler == "local":
         process = _start(plan, script, within, logs)
-        return _with_record("local", Submitted(process.id, logs), script, process)
+        submitted = Submitted(process.id, logs)
+        return _with_record("local", submitted, script, process, messages=missing)
     try:
         queue = get_queue(plan.scheduler, Here(os.path.abspath(within)))
         new = hand_over(script.encode(), queue, lock=lock)
     except JobgenError as error:
         raise problem("submit", "; ".join(str(error).splitlines()), "submit") from None
+    messages = "\n".join(filter(None, [missing, new.messages]))
     submitted, watch = _submitted(plan, new.id, logs), _WATCHES[plan.scheduler]
-    return _with_record(plan.scheduler, submitted, script, watch, new.cluster, new.messages)
+    return _with_record(plan.scheduler, submitted, script, watch, new.cluster, messages)
 
 
 def submitted_before(plan: Plan, job: str, script: str, within: Path, logs: Path) -> SubmittedJob:
@@ -68,6 +72,15 @@ def submitted_before(plan: Plan, job: str, script: str, within: Path, logs: Path
 
 def _submitted(plan: Plan, job: str, logs: Path) -> Submitted:
     return Submitted(job, logs, plan.request.array or "", bool(plan.launch.chain))
+
+
+def _missing_script(plan: Plan, within: Path) -> str:
+    """A warning if the program's file is not in the folder that the job is submitted from."""
+    name = plan.program.name
+    is_elsewhere = "$" in name or plan.software.workspace or plan.request.chdir
+    if plan.program.kind != "script" or is_elsewhere or is_file(within / to_path(name)):
+        return ""
+    return f"warning: there is no file {name!r:.80} here; the job needs it in its folder"
 
 
 def _start(plan: Plan, script: str, within: Path, logs: Path) -> LocalProcess:
