@@ -171,6 +171,17 @@ def test_the_profile_may_be_in_the_environment(app: Path) -> None:
 REFUSED: dict[str, dict[str, Any]] = {
     "hydra.launcher.profile: no profile is named; one of `jobgen profiles list`": {"profile": None},
     "hydra.launcher.nodes: 0 is out of range": {"nodes": 0},
+    "hydra.launcher.at_once: 0 is out of range; a whole number from 1": {"at_once": 0},
+    "hydra.launcher.one_array: an array has one script, but #1 has other fields than #0": {
+        "one_array": True,
+        "name": "lr${lr}",
+    },
+    "hydra.launcher.name: Interpolation key 'x' not found; what only a job has needs a default": {
+        "name": "${x}"
+    },
+    "Missing mandatory value: hydra.job.num; what only a job has needs a default, such as ${": {
+        "environment": {"NUMBER": "${hydra.job.num}"}
+    },
     "hydra.launcher.time: 90 is a number, as which YAML reads 4:00:00, too: write": {"time": 90},
     "Key 'node' not in 'JobgenConf'": {"node": 3},
     "Value 'maybe' is not a valid bool": {"exclusive": "maybe"},
@@ -190,6 +201,29 @@ def test_a_mistake_is_a_message_without_a_traceback(app: Path, text: str) -> Non
     assert text in done.stderr
     assert "Traceback" not in done.stderr
     assert list((app / "scripts").iterdir()) == []
+
+
+def test_cfg_shows_a_mistake_without_a_traceback(app: Path) -> None:
+    show = ("--cfg=hydra", "--package=hydra.launcher.command")
+    for more, text in {
+        "hydra.launcher.nodes=0": "hydra.launcher.nodes: 0 is out of range; a whole number ",
+        "hydra.launcher.profile=null": "hydra.launcher.profile: no profile is named; one of ",
+        "hydra.launcher.name=${lr}": "hydra.launcher.name: Interpolation key 'lr' not found; --cfg",
+    }.items():
+        done = run(app, *show, *SLURM, more)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert done.stderr.startswith(text)
+    shown = run(app, "--cfg=all", show[1], *SLURM, "hydra.launcher.name=lr${lr}", "lr=2").stdout
+    assert " -J lr2 " in shown
+
+
+def test_fields_may_have_the_values_of_each_job(app: Path) -> None:
+    fields = ("hydra.launcher.name=lr${lr}-${oc.select:hydra.job.num,0}",)
+    done = run(app, "-m", *SLURM, *fields, "hydra.launcher.environment.LR=${lr}", "lr=2,3")
+    assert done.returncode == 0, done.stderr
+    for number, folder in enumerate(folders(app)):
+        text = (folder / "job.sh").read_text()
+        assert f" -J lr{number + 2}-{number} -e LR={number + 2} " in text
 
 
 def test_git_ignores_the_output_of_sweeps(app: Path) -> None:
@@ -226,6 +260,18 @@ def test_a_sweeper_that_needs_objectives_has_to_wait(app: Path) -> None:
     assert done.returncode == 1
     text = "OptunaSweeper needs what the jobs return: set hydra.launcher.wait=true\n"
     assert text in done.stderr
+
+
+def test_a_sweeper_needs_a_number(app: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="no hydra-optuna-sweeper")
+    (app / "train.py").write_text(PROGRAM.replace("return ", "return {'loss': 1} or "))
+    words = overrides(profile="local", nodes=1, launcher="node", wait=True)
+    words += ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=1"]
+    done = run(app, "-m", *words, "lr=interval(1,2)")
+    assert done.returncode == 1
+    assert re.search(r"job \d+, #0: it returned no number, and wrote no /", done.stderr), (
+        done.stderr
+    )
 
 
 def test_an_array_has_the_arguments_of_each_job(app: Path) -> None:

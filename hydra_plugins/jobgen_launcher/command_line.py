@@ -5,11 +5,15 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from jobgen.errors import JobgenError
 
 _OBJECTIVE = "hydra_plugins.jobgen_launcher.objective.WriteObjective"
 # Overrides that say how a sweep runs, and not what one of its jobs does.
@@ -25,21 +29,36 @@ def given_flags() -> Namespace:
     return get_args_parser().parse_known_args(sys.argv[1:])[0]
 
 
-def options_of(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The profile and the arguments of `jobgen.submit` that the fields of the launcher give.
+def options_of(fields: DictConfig) -> dict[str, Any]:
+    """The arguments of `jobgen.submit` that the fields of the launcher give.
 
-    Raises CompactHydraException for a time that YAML may have read wrongly.
+    Raises CompactHydraException for a value that is not known, or that YAML may have read wrongly.
     """
-    plain: Any = OmegaConf.to_container(OmegaConf.create(dict(fields)), resolve=True)
-    given = {name: value for name, value in plain.items() if value not in (None, {})}
+    own = ("_target_", "wait", "one_array", "at_once", "command")
+    read = {str(name): _value(fields, name) for name in fields if name != "command"}
+    given = {name: read[name] for name in read if name not in own and read[name] not in (None, {})}
     if isinstance(time := given.get("time"), int):
         text = f"{time} is a number, as which YAML reads 4:00:00, too: write 4h, 90m or '4:00:00'"
         raise CompactHydraException(f"hydra.launcher.time: {text}")
-    own = ("_target_", "profile", "wait", "one_array", "at_once", "command")
-    options = {name: value for name, value in given.items() if name not in own}
-    if "set_values" in options:
-        options["set_values"] = dict(_paths(options["set_values"]))
-    return given.get("profile", ""), {**options, "environ": os.environ}
+    if not given.get("profile"):
+        hint = "one of `jobgen profiles list`, or in $JOBGEN_PROFILE"
+        raise CompactHydraException(f"hydra.launcher.profile: no profile is named; {hint}")
+    if "set_values" in given:
+        given["set_values"] = dict(_paths(given["set_values"]))
+    return {**given, "environ": os.environ}
+
+
+def _value(fields: DictConfig, name: Any) -> Any:
+    try:
+        value = fields[name]
+        if OmegaConf.is_config(value):
+            return OmegaConf.to_container(value, resolve=True, throw_on_missing=True)
+        return value
+    except OmegaConfBaseException as error:
+        text = str(error).partition("\n")[0]
+        hint = "what only a job has needs a default, such as ${oc.select:hydra.job.num,0}"
+        hint = "--cfg all shows more" if given_flags().cfg == "hydra" else hint
+        raise CompactHydraException(f"hydra.launcher.{name}: {text}; {hint}") from None
 
 
 def _paths(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,9 +92,14 @@ def words_of_job(
     return [*program(), *_flags(), *words]
 
 
-def words_to_show(config: DictConfig) -> list[str]:
-    """The same, of which the values of the jobs and their folders are not known yet."""
-    return [*program(), *_flags(), *config.hydra.overrides.task, *_overrides_of_hydra(config)]
+def command_to_show(config: DictConfig, options: Mapping[str, Any]) -> str:
+    """The command for a script, of which the values of the jobs and their folders are not known."""
+    import jobgen
+    from jobgen.quoting import quote
+
+    words = [*config.hydra.overrides.task, *_overrides_of_hydra(config)]
+    plan = jobgen.plan(program=[*program(), *_flags(), *words], **options)
+    return " ".join(map(quote, plan.command))
 
 
 def _flags() -> list[str]:
@@ -95,3 +119,19 @@ def quoted(text: str) -> str:
     escaped = re.sub(r"(\\*)'", r"\1\1\\'", text)
     escaped = re.sub(r"(\\+)$", r"\1\1", escaped)
     return f"'{escaped}'"
+
+
+@contextmanager
+def errors_of_users() -> Iterator[None]:
+    """Show what a person can correct without a traceback."""
+    try:
+        yield
+    except JobgenError as error:
+        from jobgen.api.calls import ARGUMENTS
+
+        fields = "|".join(["profile", *ARGUMENTS])
+        text = re.sub(rf"(?m)^(?=({fields}):)", "hydra.launcher.", str(error))
+        raise CompactHydraException(text) from None
+    except KeyboardInterrupt:
+        text = "interrupted; jobs in a queue go on: jobgen runs shows them"
+        raise CompactHydraException(text) from None

@@ -4,9 +4,11 @@ from dataclasses import field, make_dataclass
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
+from hydra.errors import CompactHydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from hydra_plugins.jobgen_launcher.command_line import given_flags, options_of, words_to_show
+from hydra_plugins.jobgen_launcher import command_line
 from jobgen.api.values import argument_type
 from jobgen.planning.job_options import OPTIONS
 
@@ -22,10 +24,10 @@ _TYPES: dict[str, Any] = {
 }
 # The fields that are of the launcher alone.
 OWN_FIELDS = {
+    "command": (str, "${jobgen_command:}"),  # that of a job, for --cfg
     "wait": (bool, False),  # until the jobs have ended, and return their objectives
     "one_array": (bool, False),  # submit the jobs of a batch as one array
     "at_once": (int | None, None),  # how many jobs of this array run at once
-    "command": (str, "${jobgen_command:}"),  # that of a job, for --cfg
 }
 
 _ARGUMENTS = {name: argument_type(row) for name, row in OPTIONS.items() if name not in _OTHERS}
@@ -35,24 +37,28 @@ JobgenConf = make_dataclass(
     "JobgenConf",
     [
         ("_target_", str, field(default=_TARGET)),
+        *((name, kind, field(default=default)) for name, (kind, default) in OWN_FIELDS.items()),
         ("profile", str | None, field(default="${oc.env:JOBGEN_PROFILE,null}")),
         *((name, _TYPES[kind], field(default=None)) for name, kind in _ARGUMENTS.items()),
-        *((name, kind, field(default=default)) for name, (kind, default) in OWN_FIELDS.items()),
     ],
 )
 
 
 def _command(*, _parent_: DictConfig, _root_: DictConfig) -> str:
-    """The command that makes the script of a job, if the program only shows its config."""
-    if given_flags().cfg is None:
-        return ""  # Hydra reads all fields to start the launcher
-    import jobgen
-    from jobgen.quoting import quote
+    """The command that makes the script of a job, if the program only shows its config.
 
-    values = {str(name): _parent_[name] for name in _parent_ if name != "command"}
-    profile, options = options_of(values)
-    plan = jobgen.plan(profile, words_to_show(_root_), **options)
-    return " ".join(map(quote, plan.command))
+    To start the launcher, Hydra reads this before the other fields: here, a mistake in one of them
+    is a message, and later a traceback. OmegaConf makes one of each error, but not of SystemExit.
+    """
+    shows = command_line.given_flags().cfg is not None
+    if not shows and _root_.hydra.mode != RunMode.MULTIRUN:
+        return ""
+    try:
+        with command_line.errors_of_users():
+            options = command_line.options_of(_parent_)
+            return command_line.command_to_show(_root_, options) if shows else ""
+    except CompactHydraException as error:
+        raise SystemExit(str(error)) from None
 
 
 OmegaConf.register_new_resolver("jobgen_command", _command, replace=True)

@@ -2,9 +2,7 @@
 
 import logging
 import os
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +12,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
-from hydra_plugins.jobgen_launcher.command_line import options_of, words_of_job
+from hydra_plugins.jobgen_launcher.command_line import errors_of_users, options_of, words_of_job
 from hydra_plugins.jobgen_launcher.objective import FILE, read_objective
 from jobgen.errors import JobgenError, problem
 
@@ -46,23 +44,23 @@ class _Job(NamedTuple):
     overrides: Sequence[str]
     config: DictConfig
     words: list[str]  # its program with the arguments
+    options: dict[str, Any]  # of its script
 
 
 class JobgenLauncher(Launcher):
     """`hydra/launcher=jobgen`; the fields are those of `JobgenConf`."""
 
     def __init__(self, **fields: Any) -> None:
-        self._waits, self._at_once = bool(fields.get("wait")), fields.get("at_once")
-        self._is_array = bool(fields.get("one_array") or self._at_once)
-        self._profile, self._options = options_of(fields)
+        self._waits, self._at_once = bool(fields["wait"]), fields["at_once"]
+        self._is_array = bool(fields["one_array"] or self._at_once)
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
         self._context, self._config = hydra_context, config
-        if not self._profile:
-            hint = "one of `jobgen profiles list`, or in $JOBGEN_PROFILE"
-            raise CompactHydraException(f"hydra.launcher.profile: no profile is named; {hint}")
+        if self._at_once is not None and self._at_once < 1:
+            text = f"{self._at_once} is out of range; a whole number from 1"
+            raise CompactHydraException(f"hydra.launcher.at_once: {text}")
         self._needs_objective = config.hydra.sweeper._target_ != _BASIC
         if self._needs_objective and not self._waits:
             sweeper = config.hydra.sweeper._target_.rpartition(".")[2]
@@ -73,8 +71,8 @@ class JobgenLauncher(Launcher):
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
         numbered = enumerate(job_overrides, initial_job_idx)
-        jobs = [self._job(number, overrides) for number, overrides in numbered]
-        with _errors_of_users():
+        with errors_of_users():
+            jobs = [self._job(number, overrides) for number, overrides in numbered]
             self._keep_out_of_code(jobs[0])
             submitted = self._submit(jobs)
             return [self._returned(job, submitted[job.number]) for job in jobs]
@@ -86,7 +84,7 @@ class JobgenLauncher(Launcher):
         sweep = config.hydra.sweep
         folder = Path(config.hydra.runtime.cwd, sweep.dir, sweep.subdir)
         words = words_of_job(config, overrides, folder, number, self._waits)
-        return _Job(number, folder, overrides, config, words)
+        return _Job(number, folder, overrides, config, words, options_of(config.hydra.launcher))
 
     def _keep_out_of_code(self, job: _Job) -> None:
         """Make git ignore the sweep's folder. Raises JobgenError if it still is code to copy.
@@ -97,7 +95,7 @@ class JobgenLauncher(Launcher):
         from jobgen.code_store.code_files import IGNORE_FILE, code_files
 
         cwd = self._config.hydra.runtime.cwd
-        code = jobgen.plan(self._profile, job.words, folder=cwd, **self._options).software.code
+        code = jobgen.plan(program=job.words, folder=cwd, **job.options).software.code
         folders = (self._config.hydra.sweep.dir, code or "/")
         sweep, root = (Path(os.path.abspath(os.path.join(cwd, each))) for each in folders)
         if code is None or not sweep.is_relative_to(root):
@@ -121,30 +119,34 @@ class JobgenLauncher(Launcher):
             return self._submit_array(jobs)
         submitted = {}
         for job in jobs:
-            new = submitted[job.number] = self._submitted(job.words, job.folder)
+            new = submitted[job.number] = self._submitted(job.words, job.folder, job.options)
             log.info(f"\t#{job.number} : {' '.join(filter_overrides(job.overrides))} : {new.id}")
         return submitted
 
     def _submit_array(self, jobs: Sequence[_Job]) -> "dict[int, jobgen.SubmittedJob]":
         folder = Path(self._config.hydra.runtime.cwd, self._config.hydra.sweep.dir)
         first, last = jobs[0].number, jobs[-1].number
+        if other := next((job for job in jobs if job.options != jobs[0].options), None):
+            text = f"an array has one script, but #{other.number} has other fields than #{first}"
+            raise CompactHydraException(f"hydra.launcher.one_array: {text}; set it to false")
         lines = "\n".join(f"    {job.number}: {job.words!r}," for job in jobs)
         file = folder / f"{first}-{last}" / "jobs.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(_JOBS.format(lines=lines), encoding="utf-8")
         numbers = f"{first}-{last}" + (f"%{self._at_once}" if self._at_once else "")
-        more = {"name": self._config.hydra.job.name, **self._options, "array": numbers}
-        array = self._submitted([str(file), "%a"], file.parent, **more)
+        options = {"name": self._config.hydra.job.name, **jobs[0].options, "array": numbers}
+        array = self._submitted([str(file), "%a"], file.parent, options)
         log.info(f"\t#{numbers} : {array.id}")
         return dict.fromkeys((job.number for job in jobs), array)
 
-    def _submitted(self, words: list[str], folder: Path, **more: Any) -> "jobgen.SubmittedJob":
+    def _submitted(
+        self, words: list[str], folder: Path, options: dict[str, Any]
+    ) -> "jobgen.SubmittedJob":
         """Submit a script, and keep it in the folder; those of this machine run one by one."""
         import jobgen
         from jobgen.scripts.write import write
 
-        options = {**self._options, **more, "folder": self._config.hydra.runtime.cwd}
-        job = jobgen.submit(self._profile, words, **options)
+        job = jobgen.submit(program=words, folder=self._config.hydra.runtime.cwd, **options)
         write(job.script, str(folder / "job.sh"))
         if job.messages:
             log.warning(job.messages)
@@ -183,7 +185,7 @@ class JobgenLauncher(Launcher):
         except ValueError as error:
             raise CompactHydraException(f"{name}: {job.folder / FILE}: {error}") from None
         if objective is None and self._needs_objective:
-            text = f"it returned nothing, and wrote no {job.folder / FILE}"
+            text = f"it returned no number, and wrote no {job.folder / FILE}"
             raise CompactHydraException(f"{name}: {text}")
         return objective
 
@@ -194,19 +196,3 @@ def _wait_here(job: "jobgen.SubmittedJob") -> None:
     except KeyboardInterrupt:
         job.cancel()
         raise
-
-
-@contextmanager
-def _errors_of_users() -> Iterator[None]:
-    """Show what a person can correct without a traceback."""
-    from jobgen.api.calls import ARGUMENTS
-
-    try:
-        yield
-    except JobgenError as error:
-        fields = "|".join(["profile", *ARGUMENTS])
-        text = re.sub(rf"(?m)^(?=({fields}):)", "hydra.launcher.", str(error))
-        raise CompactHydraException(text) from None
-    except KeyboardInterrupt:
-        text = "interrupted; jobs in a queue go on: jobgen runs shows them"
-        raise CompactHydraException(text) from None
