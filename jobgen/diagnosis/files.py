@@ -25,6 +25,7 @@ LOG = (
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP_NAME = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
+_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/")  # of a shell: <(COMMAND)
 # Files that a job script makes in the job's folder.
 _MARKS = ("status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
@@ -191,12 +192,15 @@ def open_plain(path: str) -> int | None:
 def _opened(path: str, *, follows_links: bool) -> BinaryIO:
     flags = 0 if follows_links else os.O_NOFOLLOW
     try:
+        # Opening a pipe waits for its writer.
+        if not path.startswith(_PIPES) and stat.S_ISFIFO(os.stat(to_path(path)).st_mode):
+            raise problem(path, "not a regular file", "unreadable", "name a file, or - for stdin")
         return open(to_path(path), "rb", opener=lambda file, mode: os.open(file, mode | flags))
     except FileNotFoundError:
         from difflib import get_close_matches  # slow to import
 
         near = get_close_matches(path[:80].lower().replace("_", "-"), codes(), 1)
-        hint = "name a file, a folder, a job's number, - for stdin, or a class of failure"
+        hint = "name a file, a folder, a job's number, or a class of failure"
         hint = f"did you mean `{near[0]}`?" if near else hint
         hint = f"a class stands alone: jobgen why {path}" if path in codes() else hint
         raise problem(path, "no such file", "unreadable", hint) from None

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from jobgen.cli.app import run_words
-from jobgen.diagnosis.classes import codes
+from jobgen.diagnosis.classes import classes, codes
 from jobgen.diagnosis.nodes.many_jobs import as_table, jobs_in, verdicts_on
 from jobgen.diagnosis.report import LINES, NOTHING
 from tests.diagnosis.job_folders import lost, stderr_of, traceback, write_folder
 from tests.helpers import jobgen
 
+LOGS = Path(__file__).with_name("logs")
 FAILED = {**lost(0, 1, 2), stderr_of(3): traceback(3, "ValueError: x")}
 
 LOG = """\
@@ -351,3 +352,21 @@ def test_a_file_without_an_end_or_a_beginning_is_refused_by_its_name(path: str, 
     result = jobgen("why", path)
     assert result.stderr.decode().startswith(f"jobgen: {path}: {text}")
     assert result.returncode == 2
+
+
+def test_a_named_pipe_is_not_waited_for_but_a_shells_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.out")
+    result = jobgen("why", "a.out", cwd=tmp_path)
+    assert result.stderr.decode().startswith("jobgen: a.out: not a regular file; name a file, or -")
+    assert result.returncode == 2
+    command = f"{sys.executable} -m jobgen why <(echo 'ValueError: no data')"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "ValueError: no data" in done.stdout
+
+
+def test_the_cure_is_the_one_of_the_nodes_line_and_the_page_has_words_for_it() -> None:
+    found = jobgen("why", str(LOGS / "node-not-ready/no-program.log")).stdout.decode()
+    assert "submit from its folder; if the file is in no folder, correct its name" in found
+    page = jobgen("why", "node-not-ready").stdout.decode()
+    assert "Cure: do what the end of the node's line says\n" in page
+    assert not [code for code, each in classes().items() if "{" in each.cure_for_everybody]
