@@ -130,10 +130,16 @@ WRONG: list[tuple[Call, str]] = [
     (("write_script", {"profile": "mi210", "command": "build"}), "one of: local, qsub, sbatch"),
     (("write_script", {"profile": "mi210", "command": ["lint"]}), "one of: local, qsub, sbatch"),
     (("write_script", {"profile": "mi210", "program": "train.py"}), "expected a list of words"),
-    (("write_script", {"profile": "mi210", "output": "job.sh"}), "output: no such argument"),
+    (
+        ("write_script", {"profile": "mi210", "output": "job.sh"}),
+        "output: no such argument; start `jobgen mcp` with --allow-submit",
+    ),
+    (("write_script", {"profile": "mi210", "code": "."}), "start `jobgen mcp` with --allow-submit"),
+    (("list_profiles", {"x": 1}), "x: no such argument; it takes none"),
+    (("write_script", {"profile": "mi210", "time": "x"}), "time: "),
     (
         ("write_script", {"profile": "mi210", "partition": "x\ny"}),
-        "-p: expected text",
+        "partition: expected text",
     ),
     (("show_profile", {}), "profile: it is missing"),
     (("lint", {"files": ["--fix"]}), "--fix: cannot be read: No such file"),
@@ -196,6 +202,32 @@ def test_a_fault_of_jobgen_is_an_answer() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "jobgen: a fault of jobgen: KeyError: 'x'\n"
+
+
+def test_each_description_is_a_text() -> None:
+    """In YAML's braces, a comma ends a text that is not quoted."""
+    fields = read_texts(allow_submit=True)["answer"]["properties"]
+    assert all({*field} <= {"type", "items", "description"} for field in fields.values())
+    for tool in TOOLS.values():
+        for field in tool.properties.values():
+            assert isinstance(field["description"], str)
+            assert "repeatable" not in field["description"]
+
+
+def test_what_changes_files_is_offered_only_with_leave() -> None:
+    limited = read_texts(allow_submit=False)["tools"]["write_script"].properties
+    assert {*TOOLS["write_script"].properties} - {*limited} == {"code", "output"}
+
+
+def test_a_clone_has_an_address_that_each_pip_takes() -> None:
+    """Before 24, pip takes `NAME @ git+file:///PATH` for a path."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    clones = [
+        line for page in pages for line in page.read_text().splitlines() if "of a clone" in line
+    ]
+    addresses = [line for line in clones if "file:" in line]
+    assert addresses
+    assert all("file://localhost/PATH" in line for line in addresses)
 
 
 def test_a_verdict_without_a_cause_is_no_error(folder: Path) -> None:
@@ -319,11 +351,11 @@ def test_without_leave_no_code_is_copied_and_no_filter_of_git_runs(folder: Path)
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], check=True)
     store = folder / "store"
-    values = {"code": ".", "set_values": [f"software.store={store}"]}
+    values = {"set_values": ["software.code=.", f"software.store={store}"]}
     job = {"profile": "dgx-a100", "program": ["train.py"], **values}
     refused = one(folder, "write_script", **job)
     assert refused.is_error
-    assert "`jobgen mcp` changes no file without --allow-submit" in refused.text
+    assert refused.text.endswith("`jobgen mcp` changes no file without --allow-submit")
     assert not store.exists()
     command = ["sbatch", "--profile", "dgx-a100", "--code", ".", "--set", f"software.store={store}"]
     assert jobgen(*command, "--", "train.py", cwd=folder).returncode == 0
@@ -347,6 +379,8 @@ def test_with_leave_a_script_is_written_in_the_folder_alone(folder: Path) -> Non
         options=["--allow-submit"],
     )
     assert not written.is_error
+    assert written.result.startswith("written: jobs/a.sh\n\n#!/bin/bash\n")
+    assert "# ==== machinery" not in written.result
     assert written.content["command"].startswith("jobgen sbatch --output=jobs/a.sh ")
     current = one(folder, "check", files=["jobs/a.sh"])
     assert current.result == "jobs/a.sh: current"
@@ -380,22 +414,38 @@ def test_a_job_is_submitted_as_by_the_command_line(folder: Path, tmp_path: Path)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert (folder / "submitted").read_text() == done.stdout
     assert (folder / "jobgen-logs/12.json").is_file()
+    lost = {**job, "program": ["nothing.py"]}
+    (reply,) = ask(folder, ("submit", lost), options=["--allow-submit"], PATH=path)
+    assert reply.content["messages"][0].startswith(
+        "warning: program: there is no file 'nothing.py'"
+    )
 
 
 def test_an_answer_is_bounded_in_size(folder: Path) -> None:
     done = subprocess.CompletedProcess([], 0, b"x" * 3 * ANSWER_CHARACTERS, b"m\n" * 5000)
-    answer = answer_of(TOOLS["check"], {}, done)
+    answer = answer_of(TOOLS["check"], {}, done, folder)
     assert len(answer.text) < ANSWER_CHARACTERS + 2000
     assert answer.messages[-1].endswith("`jobgen check` shows all")
     listed = json.dumps([{"file": "a.sh", "line": n, "message": "m"} for n in range(9999)]).encode()
-    answer = answer_of(TOOLS["lint"], {}, subprocess.CompletedProcess([], 1, listed, b""))
+    answer = answer_of(TOOLS["lint"], {}, subprocess.CompletedProcess([], 1, listed, b""), folder)
     assert len(answer.text) < ANSWER_CHARACTERS * 1.3
-    assert answer.messages[-1].endswith(f"`{LINT}` shows all")
+    kept = len(answer.result)
+    assert answer.result[-1] == {"place": f"a.sh:{kept - 1}", "message": "m"}
+    left_out = f"the last {9999 - kept} of 9999 entries are left out"
+    assert answer.messages == [f"{left_out}; `{LINT}` shows all"]
+    verdict = json.dumps({"code": "import", "evidence": json.loads(listed)}).encode()
+    done = subprocess.CompletedProcess([], 1, verdict, b"")
+    answer = answer_of(TOOLS["why"], {"names": ["a.out"]}, done, folder)
+    assert answer.result["code"] == "import"
+    assert 100 < len(answer.result["evidence"]) < kept
 
 
-def test_many_messages_are_counted() -> None:
+def test_many_messages_are_counted(folder: Path) -> None:
     done = subprocess.CompletedProcess([], 2, b"", b"jobgen: m\n" * 50)
-    assert answer_of(TOOLS["check"], {}, done).messages == [*["m"] * 20, "and 30 more lines"]
+    assert answer_of(TOOLS["check"], {}, done, folder).messages == [
+        *["m"] * 20,
+        "and 30 more lines",
+    ]
 
 
 def test_an_answer_is_bounded_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.agents.limit import Limit
+from jobgen.agents.limit import NO_CHANGE, Limit
 from jobgen.agents.tools import ScriptTool, Tool, as_words
 from jobgen.bounds import ANSWER_CHARACTERS, MESSAGE_CHARACTERS
 from jobgen.errors import problem
+from jobgen.paths import to_path
+from jobgen.planning.job_options import OPTIONS
 from jobgen.quoting import quote
 
 _MACHINERY = "# ==== machinery of jobgen"  # begins the part of a script that nobody need read
 _UNUSED = ("end_line", "end_column", "edits")
 _FILES = {"files", "names", "profile", "code", "template", "output"}  # arguments
 _MOST_MESSAGES = 20
+_ARGUMENT_OF = {flag: name for name, row in OPTIONS.items() for flag in row.flags} | {
+    "--": "program"
+}
 
 
 class Answer(NamedTuple):
@@ -54,21 +61,32 @@ def process_words(tool: Tool, given: Mapping[str, Any], folder: Path) -> list[st
 
 
 def answer_of(
-    tool: Tool, given: Mapping[str, Any], done: subprocess.CompletedProcess[bytes]
+    tool: Tool, given: Mapping[str, Any], done: subprocess.CompletedProcess[bytes], folder: Path
 ) -> Answer:
     """The answer to a call, by what its process wrote."""
     command = " ".join(map(quote, ("jobgen", *tool.words(given))))
     output, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
-    lines = [line.removeprefix("jobgen: ")[:MESSAGE_CHARACTERS] for line in errors.splitlines()]
+    lines = [_message(line)[:MESSAGE_CHARACTERS] for line in errors.splitlines()]
     messages = lines[:_MOST_MESSAGES]
     if len(lines) > len(messages):
         messages.append(f"and {len(lines) - len(messages)} more lines")
     result: Any = output.rstrip("\n")
     if isinstance(tool, ScriptTool):
-        result = output.partition(_MACHINERY)[0].rstrip("\n")
+        written = ""
+        if "output" in given and done.returncode == 0:
+            written = f"written: {given['output']}\n\n"
+            output = (folder / to_path(str(given["output"]))).read_text(encoding="utf-8")
+        result = written + output.partition(_MACHINERY)[0].rstrip("\n")
     elif output[:1] in ("[", "{"):
         result = _short(json.loads(output))
     return _bounded(Answer(command, done.returncode, result, messages))
+
+
+def _message(line: str) -> str:
+    """A line of stderr in an agent's words: it knows arguments, and may not change a file."""
+    line = re.sub(f"({NO_CHANGE}); .*", r"\1", line.removeprefix("jobgen: "))
+    option = r"^(warning: |)(--?[\w-]*)(?=: )"
+    return re.sub(option, lambda found: found[1] + _ARGUMENT_OF.get(found[2], found[2]), line)
 
 
 def _short(value: Any) -> Any:
@@ -90,10 +108,25 @@ def _short(value: Any) -> Any:
 
 
 def _bounded(answer: Answer) -> Answer:
-    """The answer, if its result has more than ANSWER_CHARACTERS with a part of its text."""
-    result = answer.result
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    if len(text) <= ANSWER_CHARACTERS:
+    """The answer with at most ANSWER_CHARACTERS of result, or of a map: its longest value is cut.
+
+    Of a list, whole entries are left out: it stays a list.
+    """
+    parts = answer.result if isinstance(answer.result, dict) else {"": answer.result}
+    key = max(parts, key=lambda each: _size(parts[each]))
+    whole, excess = parts[key], _size(answer.result) - ANSWER_CHARACTERS
+    if excess <= 0:
         return answer
-    note = f"this is a part of {len(text)} characters; `{answer.command:.300}` shows all"
-    return answer._replace(result=text[:ANSWER_CHARACTERS], messages=[*answer.messages, note])
+    if isinstance(whole, str):
+        part, kind = whole[: len(whole) - excess], "characters"
+    else:
+        ends = accumulate(_size(each) + 2 for each in whole)  # of JSON: a comma and a blank
+        part, kind = whole[: sum(end <= _size(whole) - excess for end in ends)], "entries"
+    left_out = f"the last {len(whole) - len(part)} of {len(whole)} {kind} are left out"
+    note = f"{left_out}; `{answer.command:.300}` shows all"
+    result = {**parts, key: part} if key else part
+    return answer._replace(result=result, messages=[*answer.messages, note])
+
+
+def _size(value: Any) -> int:
+    return len(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -20,6 +20,7 @@ from jobgen import paths
 from jobgen.errors import USAGE, report
 from jobgen.profiles.search import ProfileSearch
 
+NO_CHANGE = "`jobgen mcp` changes no file without --allow-submit"
 LIMITED, FREE = "limited", "free"  # free: for what may submit a job, which reads everything
 _LISTS = ("os.listdir", "os.scandir")
 _CHANGES = tuple(
@@ -71,7 +72,7 @@ class Limit:
         if not may:
             reason = f"it is outside of {self.folder}, the folder of `jobgen mcp`"
             if changes:
-                reason = "`jobgen mcp` changes no file without --allow-submit"
+                reason = NO_CHANGE
             raise PermissionError(EACCES, reason, name)
 
     def _may_read(self, name: str) -> bool:

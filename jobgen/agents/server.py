@@ -85,4 +85,4 @@ async def answered(
         raise problem(name, f"it cannot be asked: {error}", "usage") from None
     if done is None:
         raise problem(name, f"no answer within {ANSWER_SECONDS} s", "limit", "ask for less")
-    return answer_of(tools[name], given, done)
+    return answer_of(tools[name], given, done, folder)

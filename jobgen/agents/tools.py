@@ -24,6 +24,7 @@ _SCHEMAS: Mapping[str, Schema] = {
     **dict.fromkeys(("Words", "Values"), _TEXTS),
 }
 _SCRIPTS = ("write_script", "submit")
+_FREE = ("code", "output")  # they change files
 _OWN = ("command", "program", "output")  # arguments of a script's tool that are no option of a job
 
 
@@ -63,7 +64,9 @@ class Tool(NamedTuple):
         """Raise JobgenError for an argument that does not exist, or is missing."""
         for name in given:
             if name not in self.properties:
-                hint = nearest_hint(name, self.properties)
+                hint = nearest_hint(name, self.properties) if self.properties else "it takes none"
+                if name in _FREE and isinstance(self, ScriptTool) and self.mode == LIMITED:
+                    hint = "start `jobgen mcp` with --allow-submit"
                 raise problem(f"{name:.80}", "no such argument", "usage", hint)
         for name in self.required:
             if not given.get(name):
@@ -85,9 +88,9 @@ class ScriptTool(Tool):
         if self.mode == FREE and not self.command:
             found["output"] = {**_TEXT, "description": "Write the script to this file."}
         for name, row in OPTIONS.items():
-            if row.commands != BYHAND:
+            if row.commands != BYHAND and (self.mode == FREE or name not in _FREE):
                 schema = _SCHEMAS.get(argument_type(row), _TEXT)
-                found[name] = {**schema, "description": row.help}
+                found[name] = {**schema, "description": row.help.replace("; repeatable", "")}
         return found
 
     def words(self, given: Mapping[str, Any]) -> list[str]:
