@@ -11,7 +11,7 @@ from jobgen.errors import problem
 
 
 def ends_within_bounds(function: Callable[..., object], *arguments: Any) -> bool:
-    """Whether a call ends within PARSE_SECONDS of CPU time, in a process of PARSE_MEMORY bytes.
+    """Whether a call ends within PARSE_SECONDS of CPU time, with PARSE_MEMORY bytes of memory.
 
     Another error than MemoryError and RecursionError is an end, too: this process can then make the
     call itself. A browser's page has no processes; it ends the worker in which all of this runs.
@@ -46,10 +46,17 @@ def _try(call: Callable[[], object]) -> None:
 
 
 def bound_memory() -> None:
-    """Let this process use PARSE_MEMORY bytes at most, and write no core dump."""
+    """Let this process use PARSE_MEMORY bytes more than it has, and write no core dump.
+
+    A program that imports torch, or has threads, may have more than these before.
+    """
     import resource  # no browser has it
+
+    own = 0
+    with suppress(OSError), open("/proc/self/statm", encoding="ascii") as sizes:  # Linux
+        own = int(sizes.read().split()[0]) * resource.getpagesize()
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with suppress(ValueError):  # the system's own limit is lower
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (PARSE_MEMORY, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (own + PARSE_MEMORY, hard))

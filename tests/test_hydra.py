@@ -294,7 +294,9 @@ def test_an_array_has_the_arguments_of_each_job(app: Path) -> None:
 
 
 def test_ctrl_c_ends_waiting_and_no_job(app: Path) -> None:
-    words = [sys.executable, "train.py", "-m", *SLURM, "hydra.launcher.wait=true", "lr=2,3"]
+    # Of a shell's background job, Python would take no SIGINT.
+    words = ["env", "--default-signal=INT", sys.executable, "train.py", "-m", *SLURM]
+    words += ["hydra.launcher.wait=true", "lr=2,3"]
     with subprocess.Popen(words, cwd=app, stderr=subprocess.PIPE, text=True) as waiting:
         limit = time.monotonic() + 60
         while not (app / "queries").exists() and time.monotonic() < limit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import mmap
 import os
 import re
 import shlex
@@ -496,6 +497,12 @@ def test_parsing_is_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(untrusted_input, "PARSE_MEMORY", 16 << 20)
     text = SLOW * 100  # more than what this process may have free of its own
     assert not untrusted_input.ends_within_bounds(parse, text, "job.sh")
+
+
+def test_parsing_in_a_large_process() -> None:
+    """Such as one that has imported torch, or that has many threads."""
+    with mmap.mmap(-1, untrusted_input.PARSE_MEMORY, prot=mmap.PROT_READ):
+        assert untrusted_input.ends_within_bounds(bytearray, 64 << 20)
 
 
 def test_a_machine_without_room_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
