@@ -230,8 +230,9 @@ def test_git_ignores_the_output_of_sweeps(app: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=app, check=True)
     for each in ("jobs", "scripts", "bin"):
         (app / each / ".gitignore").write_text("*\n")
-    for _ in range(2):
-        done = run(app, "-m", *SLURM, "hydra.launcher.code=.", "lr=2,3")
+    for number in range(2):  # within one second, both would have one name
+        sweep = f"hydra.sweep.dir=multirun/{number}/all"
+        done = run(app, "-m", *SLURM, "hydra.launcher.code=.", sweep, "lr=2,3")
         assert done.returncode == 0, done.stderr
     assert len(folders(app)) == 4
     copies = [each for each in (app / ".jobgen/store/code").iterdir() if each.is_dir()]
