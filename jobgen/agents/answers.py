@@ -53,7 +53,7 @@ def process_words(tool: Tool, given: Mapping[str, Any], folder: Path) -> list[st
     """The words of the process that answers a call. Raises JobgenError."""
     words, limit = tool.words(given), Limit(folder)
     for argument in _FILES & given.keys():
-        for file in as_words(given[argument]):
+        for file in dict.fromkeys(as_words(given[argument])):
             if file == "-" or limit.is_outside(file):
                 text = f"{file:.80} is outside of {folder}"
                 raise problem(argument, text, "outside", "only files in it are read")
@@ -117,11 +117,12 @@ def _bounded(answer: Answer) -> Answer:
     whole, excess = parts[key], _size(answer.result) - ANSWER_CHARACTERS
     if excess <= 0:
         return answer
+    most = _size(whole) - excess
     if isinstance(whole, str):
-        part, kind = whole[: len(whole) - excess], "characters"
+        part, kind = whole[:most], "characters"
     else:
         ends = accumulate(_size(each) + 2 for each in whole)  # of JSON: a comma and a blank
-        part, kind = whole[: sum(end <= _size(whole) - excess for end in ends)], "entries"
+        part, kind = whole[: sum(end <= most for end in ends)], "entries"
     left_out = f"the last {len(whole) - len(part)} of {len(whole)} {kind} are left out"
     note = f"{left_out}; `{answer.command:.300}` shows all"
     result = {**parts, key: part} if key else part
