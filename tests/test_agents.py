@@ -364,10 +364,10 @@ def test_without_leave_no_code_is_copied_and_no_filter_of_git_runs(folder: Path)
     for note in (store / "code").glob("*.json"):
         note.unlink()  # else jobgen knows already what `git status` says
     before = snapshot(folder)
-    asked = one(folder, "write_script", **job)
+    answer = one(folder, "write_script", **job)
     assert not (folder / "ran").exists()
     assert snapshot(folder) == before
-    assert asked.is_error or asked.result
+    assert answer.is_error or answer.result
 
 
 def test_with_leave_a_script_is_written_in_the_folder_alone(folder: Path) -> None:
@@ -429,15 +429,15 @@ def test_an_answer_is_bounded_in_size(folder: Path) -> None:
     listed = json.dumps([{"file": "a.sh", "line": n, "message": "m"} for n in range(9999)]).encode()
     answer = answer_of(TOOLS["lint"], {}, subprocess.CompletedProcess([], 1, listed, b""), folder)
     assert len(answer.text) < ANSWER_CHARACTERS * 1.3
-    kept = len(answer.result)
-    assert answer.result[-1] == {"place": f"a.sh:{kept - 1}", "message": "m"}
-    left_out = f"the last {9999 - kept} of 9999 entries are left out"
+    entries = len(answer.result)
+    assert answer.result[-1] == {"place": f"a.sh:{entries - 1}", "message": "m"}
+    left_out = f"the last {9999 - entries} of 9999 entries are left out"
     assert answer.messages == [f"{left_out}; `{LINT}` shows all"]
     verdict = json.dumps({"code": "import", "evidence": json.loads(listed)}).encode()
     done = subprocess.CompletedProcess([], 1, verdict, b"")
     answer = answer_of(TOOLS["why"], {"names": ["a.out"]}, done, folder)
     assert answer.result["code"] == "import"
-    assert 100 < len(answer.result["evidence"]) < kept
+    assert 100 < len(answer.result["evidence"]) < entries
 
 
 def test_many_messages_are_counted(folder: Path) -> None:

@@ -244,15 +244,18 @@ def test_no_gitignore_of_the_user_is_written_over(app: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=app, check=True)
     (app / "out").mkdir()
     (app / "outer.py").touch()  # is in no folder `out`
-    kept = {app / ".gitignore": "bin\njobs\nscripts\n", app / "out/.gitignore": "# mine\n*\n"}
-    for file, text in kept.items():
+    ignore_files = {
+        app / ".gitignore": "bin\njobs\nscripts\n",
+        app / "out/.gitignore": "# mine\n*\n",
+    }
+    for file, text in ignore_files.items():
         file.write_text(text)
     here = run(app, "-m", *SLURM, "hydra.launcher.code=.", "hydra.sweep.dir=.", "lr=2,3")
     assert here.returncode == 1
     assert f"hydra.launcher.code: the output of sweeps is in {app} itself; set " in here.stderr
     done = run(app, "-m", *SLURM, "hydra.launcher.code=.", "hydra.sweep.dir=out", "lr=2,3")
     assert done.returncode == 0, done.stderr
-    assert {file: file.read_text() for file in kept} == kept
+    assert {file: file.read_text() for file in ignore_files} == ignore_files
 
 
 def test_a_sweeper_that_needs_objectives_has_to_wait(app: Path) -> None:

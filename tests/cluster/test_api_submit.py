@@ -112,20 +112,20 @@ with ThreadPoolExecutor(20) as threads:
     jobs = list(threads.map(lambda number: submit("sh", "-c", f"exit {number % 2}"), range(20)))
     count = len(queries)
     assert set(threads.map(lambda job: job.state(), jobs)) <= {"queued", "begins", "running", "ok"}
-    asked = len(queries) - count
+    queries_of_states = len(queries) - count
     begin = time.monotonic()
     ends = list(threads.map(lambda job: job.wait(180), jobs))
-    polls, seconds = len(queries) - count - asked, time.monotonic() - begin
-print(json.dumps([asked, polls, seconds, [end.exit_status for end in ends]]))
+    polls, seconds = len(queries) - count - queries_of_states, time.monotonic() - begin
+print(json.dumps([queries_of_states, polls, seconds, [end.exit_status for end in ends]]))
 """
 
 
 def test_twenty_threads_share_their_queries(here: Desk) -> None:  # noqa: F811
     done = python(here, SLURM + MANY)
     assert (done.returncode, done.stderr) == (0, "")
-    asked, polls, seconds, ends = json.loads(done.stdout)
+    queries_of_states, polls, seconds, ends = json.loads(done.stdout)
     assert ends == [0, 1] * 10
-    assert asked <= 2
+    assert queries_of_states <= 2
     assert polls <= seconds + 2  # one a second, and not twenty
 
 

@@ -245,10 +245,10 @@ def kill_at_random(study: Study, chance: random.Random, seconds: float) -> None:
         if not (running := study.running()):  # Optuna may wait for a lock of one that was killed
             continue
         job, name = chance.choice(running)
-        what = chance.choice(["scancel", "scancel", "rank", "rank", "tune"])
-        if what == "scancel":
+        fault = chance.choice(["scancel", "scancel", "rank", "rank", "tune"])
+        if fault == "scancel":
             study.desk.cluster.run(["scancel", job])
-        elif what == "rank":
+        elif fault == "rank":
             kill_a_rank(study.desk, name)
         else:
             study.kill()

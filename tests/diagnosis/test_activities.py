@@ -71,13 +71,13 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("last", "places", "doing", "words"), CASES)
+@pytest.mark.parametrize(("last", "places", "activity", "words"), CASES)
 def test_the_cure_is_for_what_the_rank_was_doing(
-    last: str, places: list[str], doing: str, words: str
+    last: str, places: list[str], activity: str, words: str
 ) -> None:
     verdict = verdict_on(traceback(last, *places))
     assert words in verdict.cure
-    assert re.search(f", while it .*{doing}", verdict.says)
+    assert re.search(f", while it .*{activity}", verdict.says)
     cut = verdict_on(frames(*places) + last + "\n")  # an excerpt of a log
     assert words in cut.cure
 
@@ -199,8 +199,12 @@ def test_an_argument_of_the_launcher() -> None:
 def test_the_names_of_special_cases_are_known() -> None:
     for case, _ in _special():
         for kind, name in zip(case.split()[::2], case.split()[1::2], strict=True):
-            known = {"while": words_for(name), "under": name in _LAUNCHERS, "of": name[0].isupper()}
-            assert known[kind], case
+            allowed = {
+                "while": words_for(name),
+                "under": name in _LAUNCHERS,
+                "of": name[0].isupper(),
+            }
+            assert allowed[kind], case
 
 
 def test_choices_of_a_cure() -> None:
@@ -219,6 +223,6 @@ def test_frames_of_many_processes_are_bounded() -> None:
     reader = FrameReader()
     for process in range(2000):
         reader.take(1, process, '  File "a.py", line 1, in save_checkpoint')
-    assert reader.doing(2, 0) == ("saving",)
-    assert reader.doing(2, 1999) == ()
-    assert reader.doing(2, 0) == ()
+    assert reader.activities_of(2, 0) == ("saving",)
+    assert reader.activities_of(2, 1999) == ()
+    assert reader.activities_of(2, 0) == ()

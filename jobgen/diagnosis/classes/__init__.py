@@ -12,9 +12,8 @@ failure, and has the sources; the last part has the signs (jobgen/diagnosis/sign
     Explains: the codes of the classes that follow from this class, where both are seen
     Traits: names from TRAITS, which the judge uses besides the signs
 
-index.tsv has of all texts what is needed for each log. Here is how a class is
-found by its code. Not here: how lines are read, and how the first failure is
-found.
+index.tsv has of all texts what is needed for each log. Here is how a class is found by its code.
+Not here: how lines are read, and how the first failure is found.
 """
 
 from __future__ import annotations

@@ -18,20 +18,20 @@ def with_cure(verdict: Verdict, case: Case, main: Event, code: str) -> Verdict:
 
     If the cure is for what the rank was doing, the verdict says what it was.
     """
-    doing = _doing(case, main, verdict)
+    activities = _activities_of(case, main, verdict)
     exception = re.match(_EXCEPTION, main.says)
-    facts = {*doing, *case.launchers, exception[1] if exception else ""}
+    facts = {*activities, *case.launchers, exception[1] if exception else ""}
     cures = filled(main.cures, main.groups) or class_of(code).cures
     general, *special = choices(cures)
     name, text = next((each for each in special if {*each[0].split()[1::2]} <= facts), general)
     done = next(
-        (words for each in doing if each in name.split() and (words := words_for(each))), ""
+        (words for each in activities if each in name.split() and (words := words_for(each))), ""
     )
     says = f"{verdict.says}, while {done}" if done else verdict.says
     return verdict._replace(says=says, cure=cure(text, is_jobgens=case.is_jobgens))
 
 
-def _doing(case: Case, main: Event, verdict: Verdict) -> tuple[str, ...]:
+def _activities_of(case: Case, main: Event, verdict: Verdict) -> tuple[str, ...]:
     """What the rank was doing; of ranks that waited, also what others of them were doing.
 
     Without a traceback of its own, a part of one that stands near may be its.
@@ -42,6 +42,6 @@ def _doing(case: Case, main: Event, verdict: Verdict) -> tuple[str, ...]:
         if file == main.file and abs(line - main.line) <= _NEAR
     )
     if main.code in codes_with("waiting"):
-        others = (event.doing for event in verdict.chain)
-        return tuple(dict.fromkeys(chain(main.doing, *others, *near)))
-    return main.doing if main.doing or main.context else tuple(chain(*near))
+        others = (event.activities for event in verdict.chain)
+        return tuple(dict.fromkeys(chain(main.activities, *others, *near)))
+    return main.activities if main.activities or main.context else tuple(chain(*near))

@@ -32,7 +32,7 @@ class FrameReader:
             frames.append(f"{frame['file']} in {frame['function']}")
             self._last[process] = number
 
-    def doing(self, number: int, process: object, *lines: str) -> tuple[str, ...]:
+    def activities_of(self, number: int, process: object, *lines: str) -> tuple[str, ...]:
         """What a process was doing in whose traceback, or beside these lines, an event stands."""
         near = number - self._last.get(process, -_APART) <= _APART
         frames = self._frames.pop(process, ()) if near else ()

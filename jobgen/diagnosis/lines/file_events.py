@@ -183,8 +183,8 @@ class File:
             self._end_segment(events, ended.begin if ended else 0)
         if events:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
-            doing = self.frames.doing(number, process, above, text)
-            place["doing"] = cut[0].doing if cut else doing
+            activities = self.frames.activities_of(number, process, above, text)
+            place["activities"] = cut[0].activities if cut else activities
             self._add_all(events, place, label, line_time(line))
 
     def _exit_status(self, text: str) -> Event | None:
