@@ -17,6 +17,8 @@ is_file = os.path.isfile  # unlike Path.is_file, it returns False for an impossi
 _PART = re.compile(r"\.[0-9a-f]{8,64}\..+")  # what is being made in a store
 _DAY = 86400.0  # seconds: nothing takes longer
 _highest = [Path("/")]  # see `stay_below`
+# A shell gives such names to pipes: <(COMMAND). Who names one wants it to be read.
+PIPES_OF_SHELLS = ("/dev/fd/", "/dev/stdin", "/proc/")
 # Files that mark a folder as a repository of jobs; the nearest such folder above a file counts.
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 

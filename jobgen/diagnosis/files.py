@@ -14,7 +14,7 @@ from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import DUMP, Source, refuse
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem, report
-from jobgen.paths import to_path, walk
+from jobgen.paths import PIPES_OF_SHELLS, to_path, walk
 
 PEEKED = 4096  # bytes at a file's beginning that show what kind of file it is
 # The suffixes of logs; the job's number follows the suffixes that the scheduler gives.
@@ -25,7 +25,6 @@ LOG = (
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP_NAME = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
-_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/")  # of a shell: <(COMMAND)
 # Files that a job script makes in the job's folder.
 _MARKS = ("status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
@@ -193,7 +192,7 @@ def _opened(path: str, *, follows_links: bool) -> BinaryIO:
     flags = 0 if follows_links else os.O_NOFOLLOW
     try:
         # Opening a pipe waits for its writer.
-        if not path.startswith(_PIPES) and stat.S_ISFIFO(os.stat(to_path(path)).st_mode):
+        if not path.startswith(PIPES_OF_SHELLS) and stat.S_ISFIFO(os.stat(to_path(path)).st_mode):
             raise problem(path, "not a regular file", "unreadable", "name a file, or - for stdin")
         return open(to_path(path), "rb", opener=lambda file, mode: os.open(file, mode | flags))
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from jobgen.bounds import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.lint.documents import is_document
-from jobgen.paths import is_outside, repository, to_path, walk
+from jobgen.paths import PIPES_OF_SHELLS, is_outside, repository, to_path, walk
 from jobgen.runs.records import left_by_jobs
 
 # The suffixes of shell scripts. Other files of a folder, such as README, are job scripts only if
@@ -30,8 +30,6 @@ _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
 # A job script: only blank lines and comments come before its first directive.
 _JOB_SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*?[ \t]*#(SBATCH|PBS)[ \t]")
 _SHELL = re.compile(rb"(?:\xef\xbb\xbf)?#![^\n]*sh\b")
-# A shell gives such names to pipes. A person who names a pipe wants lint to read the pipe.
-_PIPE_PREFIXES = ("/dev/fd/", "/dev/stdin", "/proc/")
 _repository = cache(repository)  # most files of a run are in few folders
 
 
@@ -93,7 +91,7 @@ def read_file(path: str) -> bytes:
         raise unreadable("-", "stdin is closed")
     if path == "-":
         return sys.stdin.buffer.read()
-    file, is_pipe = to_path(path), path.startswith(_PIPE_PREFIXES)
+    file, is_pipe = to_path(path), path.startswith(PIPES_OF_SHELLS)
     data = read_bounded(file, path, "is it a script?", is_pipe)
     within = None if is_pipe else _repository(Path(os.path.abspath(file)).parent)
     if within and is_outside(file, within):
