@@ -12,9 +12,9 @@ from jobgen.planner.assembly import make_plan
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.conflicts import conflicts
+from jobgen.profiles.keys.software import ENGINES, Container, Workspace
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES, Container, Workspace
 from jobgen.schedulers import COMMANDS, profile_conflicts
 
 Values = dict[str, Any]  # of a profile, by their paths; `array` is the option

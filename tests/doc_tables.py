@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import keys_of
-from jobgen.profiles.search import NOT_RUN
+from jobgen.sources.check import sources_of
 from tests.site_build import hook
 from tests.site_facts import SITES
 from tests.test_bounds import VALUES, bounds
@@ -96,18 +97,39 @@ def _first_line(documented: object) -> str:
 
 
 def site_table() -> str:
-    """Every bundled public site: its machine, and what was checked of its profile, and when."""
-    lines = ["| Profile | Machine | Ranks | You give | Checked | Read |", "|" + " --- |" * 6]
-    for site in SITES:
-        profile = find_profiles().load(f"sites/{site.name}").profile
-        machine = profile.description.removesuffix(NOT_RUN)
-        given = ", ".join(f"`{name}`" for name in _given(site.options)) or "nothing"
-        facts = len(site.upper) + len(site.ranks) + len(site.never)
-        taken = "`qsub` on OpenPBS" if site.pbs else "`sbatch --test-only`"
-        checked = f"{facts} facts, {taken}"
-        cells = [f"`sites/{site.name}`", machine, _starts(profile), given, checked, str(site.read)]
-        lines.append(f"| {' | '.join(cells)} |")
+    """Every bundled public site and machine type: what it is, and what is known of its profile."""
+    heads = ("Profile", "Machine", "Scheduler", "GPUs of a node", "Fabric", "Ranks", "You give")
+    heads += ("State", "Read")
+    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+    given = {site.name: _given(site.options) for site in SITES}
+    loader = find_profiles()
+    for name in sorted(loader.files()):
+        if name.startswith(("sites/", "machines/")):
+            cells = _site_cells(name, loader.load(name).profile, given.get(name, []))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _site_cells(name: str, profile: Profile, given: list[str]) -> list[str]:
+    documents = sources_of(find_profiles().tree_of(name)).documents.values()
+    machine, *_ = re.split(r", (?=\d)", profile.description)
+    gpus = f"{profile.node.gpus} {profile.node.gpu}" if profile.node.gpus else ""
+    fabric = next((each.partition("/")[2] for each in _bases(name) if "fabrics/" in each), "")
+    state = profile.state or ""
+    if profile.ends:
+        state += f", ends {profile.ends}" + f", see `{profile.successor}`" * bool(profile.successor)
+    return [
+        *(f"`{name}`", machine, str(profile.scheduler), gpus, fabric, _starts(profile)),
+        ", ".join(f"`{each}`" for each in given) or "nothing",
+        state,
+        min((each.read or "" for each in documents), default=""),
+    ]
+
+
+def _bases(name: str) -> tuple[str, ...]:
+    """The bases of a profile, and theirs."""
+    bases = find_profiles().load(name).profile.extends
+    return (*bases, *(other for base in bases for other in _bases(base)))
 
 
 def _given(options: list[str]) -> list[str]:

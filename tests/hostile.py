@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import Option
+from jobgen.profiles.keys.software import ENGINES as ENGINE_ROWS
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import ListOf, MapOf, Record, rows_of
-from jobgen.profiles.software_keys import ENGINES as ENGINE_ROWS
 from jobgen.profiles.units import Walltime
 
 PIECES = [

@@ -1,10 +1,9 @@
 """Facts of public sites: what the job that a site publishes has, and what its scheduler has.
 
-Each site is a file tests/sites/NAME.yaml, for profiles/sites/NAME.yaml. Both are from
-the same documentation, but written on their own: a test compares the two. Its keys:
+Each site is a file tests/sites/NAME.yaml, for profiles/sites/NAME.yaml, and each machine type of a
+cloud tests/machines/NAME.yaml, for profiles/machines/NAME.yaml. Both are from the same documents,
+which the profile names, but written on their own: a test compares the two. Its keys:
 
-    source: [owner/repo path, or title of the page (site), …]  the pages
-    read: 2026-11-22        the day
     kind: torchrun | srun | container | mpiexec     how the site starts ranks
     options: [-A, project]  of jobgen: what a user of the site has to say and no profile can; pairs
     upper: [text, …]        each is in a line of the script above the machinery, between blanks, ( )
@@ -12,6 +11,8 @@ the same documentation, but written on their own: a test compares the two. Its k
     ranks: [text, …]        the same in the whole script: words of the command that starts the ranks
     never: [pattern, …]     regular expressions that no line above the machinery matches; comments
                             do not count
+    script: NAME            the document of the profile that has the site's own script
+    differs: [{line, theirs, ours, why}, …]     the lines of that script which ours has otherwise
     slurm: or pbs:          the scheduler of the site, for the test that submits there; see below
 
 A Slurm: values are those of slurm.conf, as far as the documentation has them. Only `nodes` with its
@@ -41,21 +42,23 @@ from typing import Any
 
 import yaml
 
-FOLDER = Path(__file__).parent / "sites"
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class SiteFacts:
     """One site; the module's docstring says what each is."""
 
-    name: str
-    source: list[str]
-    read: Any
+    name: str  # as in `--profile`: sites/NAME, or machines/NAME
     kind: str
     upper: list[str]
+    source: list[str] = field(default_factory=list)
+    read: Any = None
     options: list[str] = field(default_factory=list)
     ranks: list[str] = field(default_factory=list)
     never: list[str] = field(default_factory=list)
+    script: str = ""
+    differs: list[dict[str, Any]] = field(default_factory=list)
     slurm: dict[str, Any] = field(default_factory=dict)
     pbs: dict[str, Any] = field(default_factory=dict)
 
@@ -67,12 +70,16 @@ class SiteFacts:
     @property
     def words(self) -> tuple[str, ...]:
         """The job of the tests: two nodes, and what a user there has to say."""
-        return (self.command, "--profile", f"sites/{self.name}", "-N", "2", *self.options)
+        return (self.command, "--profile", self.name, "-N", "2", *self.options)
 
 
 def read(file: Path) -> SiteFacts:
     """The facts in a file; TypeError for a key that is not one of them."""
-    return SiteFacts(name=file.stem, **yaml.safe_load(file.read_text(encoding="utf-8")))
+    return SiteFacts(
+        name=f"{file.parent.name}/{file.stem}", **yaml.safe_load(file.read_text(encoding="utf-8"))
+    )
 
 
-SITES = [read(file) for file in sorted(FOLDER.glob("*.yaml"))]
+SITES = [
+    read(file) for kind in ("machines", "sites") for file in sorted((FOLDER / kind).glob("*.yaml"))
+]

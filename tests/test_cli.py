@@ -24,7 +24,7 @@ from jobgen.errors import JobgenError
 from jobgen.keeper.carried import keeper_text
 from jobgen.paths import bundled
 from jobgen.planning.job_options import job_options
-from jobgen.profiles.software_keys import ENGINES
+from jobgen.profiles.keys.software import ENGINES
 from jobgen.scripts.parts import PARTS
 from tests.golden_cases import script_of
 

@@ -17,7 +17,7 @@ from jobgen.code_store.store import note_of
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
-from jobgen.profiles.software_keys import ENGINES
+from jobgen.profiles.keys.software import ENGINES
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.edits import edit_warnings
 from tests.code_folders import work_tree, write

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from jobgen.paths import bundled
+from jobgen.planning.parser import parse_command
 from jobgen.profiles.conflicts import is_reserved
 from jobgen.scripts.render import fingerprint
 from tests.golden_cases import CASES, script_of
 from tests.helpers import script
+from tests.site_facts import SITES, SiteFacts
 
 GOLDEN = Path(__file__).parent / "golden"
 MACHINERY = "\n# ==== machinery of jobgen "
@@ -49,6 +51,9 @@ def golden_files() -> dict[str, str]:
         name = names.setdefault(machinery, case)
         files[f"machinery/{name}.sh"] = machinery
         index += f"{case}: {name}\n"
+    for site in SITES:
+        job = parse_command([*map(str, site.words), "--", "train.py"])
+        files[f"{site.name}.sh"] = shown_upper_part(script(job).partition(MACHINERY)[0])
     return {**files, "index": index}
 
 
@@ -75,6 +80,12 @@ def test_script_is_the_golden_one(case: str) -> None:
     pieces = [f"byhand/{case}"] if is_whole else [f"upper/{case}", f"machinery/{names[case]}"]
     for name in pieces:
         assert files[f"{name}.sh"] == (GOLDEN / f"{name}.sh").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_the_upper_part_of_a_site_is_the_golden_one(site: SiteFacts) -> None:
+    text = golden_files()[f"{site.name}.sh"]
+    assert text == (GOLDEN / f"{site.name}.sh").read_text(encoding="utf-8")
 
 
 @pytest.mark.thorough

@@ -101,8 +101,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = folder / f"{name}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         scheduler = "" if name.startswith("fabrics") else "scheduler: slurm\n"
-        end = search.NOT_RUN if name.startswith("sites") else ""
-        file.write_text(f"description: the {name}{end}\n{scheduler}")
+        file.write_text(f"description: the {name}\n{scheduler}")
     monkeypatch.setattr(search, "bundled", lambda kind: folder)
     here = tmp_path / "here"
     (here / "profiles").mkdir(parents=True)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from jobgen.generator import find_profiles
 from jobgen.paths import bundled
-from jobgen.profiles.search import NOT_RUN
+from jobgen.sources.check import sources_of
 from tests.helpers import jobgen
 from tests.site_facts import SITES, SiteFacts
 
-PROFILES = sorted((Path(str(bundled("profiles"))) / "sites").glob("*.yaml"))
+PROFILES = [
+    file
+    for kind in ("machines", "sites")
+    for file in sorted((Path(str(bundled("profiles"))) / kind).glob("*.yaml"))
+]
 MACHINERY = "# ==== machinery of jobgen"
-COMMENT = re.compile(r"(?:^|\s)#(.*)")
+
+
+def name_of(file: Path) -> str:
+    """The name of a bundled profile, with its folder."""
+    return f"{file.parent.name}/{file.stem}"
 
 
 def generated(site: SiteFacts) -> str:
@@ -33,8 +42,15 @@ def has(text: str, wanted: str) -> bool:
     return bool(re.search(rf"(?<![^\s(]){words}(?=$|[\s;)])", text, re.MULTILINE))
 
 
+def is_retired(name: str) -> bool:
+    """Whether the machine of a bundled profile has ended: no script is written for it."""
+    profile = find_profiles().load(name).profile
+    return profile.state == "retired" or bool(profile.ends and profile.ends < f"{date.today()}")
+
+
 def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:
-    assert [file.stem for file in PROFILES] == [site.name for site in SITES]
+    names = [name for name in map(name_of, PROFILES) if not is_retired(name)]
+    assert names == [site.name for site in SITES]
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
@@ -49,12 +65,12 @@ def test_what_the_site_publishes_is_in_the_script_and_nothing_that_it_forbids(
     assert (lacking, forbidden) == ([], []), upper
 
 
-@pytest.mark.parametrize("file", PROFILES, ids=lambda file: file.stem)
-def test_a_site_is_valid_and_says_that_it_was_not_run_there(file: Path) -> None:
+@pytest.mark.parametrize("file", PROFILES, ids=name_of)
+def test_a_site_is_valid_and_says_what_is_known_of_it(file: Path) -> None:
     done = jobgen("profiles", "validate", str(file))
     assert done.returncode == 0, done.stdout.decode()
-    profile = find_profiles().load(f"sites/{file.stem}").profile
-    assert profile.description.endswith(NOT_RUN)
+    profile = find_profiles().load(name_of(file)).profile
+    assert profile.state
     assert len(profile.description) < 120
     assert profile.scheduler
     assert profile.account is None
@@ -70,40 +86,19 @@ def test_limits_are_those_of_the_partition() -> None:
             assert jobgen(*[wrong[1] if word == wrong[0] else word for word in job]).returncode == 2
 
 
-def sourced(text: str) -> list[str]:
-    """The lines with a value that have no source: on them, or above them up to a blank line.
-
-    A source is a [mark] that the head of the file explains, or a repository with a path. What is
-    null is left to the default, and two nodes are the smallest job of several; they need none.
-    """
-    head = text.partition("\ndescription:")[0].replace("\n#", "")
-    assert re.search(r"[Rr]ead (on )?\d{4}-\d\d-\d\d", head), "when was it read?"
-    marks = set(re.findall(r"\[([\w-]+)\]", head))
-    found, comments = [], ""
-    for line in text.splitlines():
-        comments = comments + " " + "".join(COMMENT.findall(line)) if line.strip() else ""
-        value = line.partition("#")[0].strip()
-        if not value or value.endswith((":", ": null")) or value == "nodes: 2":
-            continue
-        cited = set(re.findall(r"\[([\w-]+)\]", comments)) & marks
-        if not (cited or re.search(r"\w[\w.-]+/[\w.-]+", comments)):
-            found.append(line)
-    return found
+@pytest.mark.parametrize("file", PROFILES, ids=name_of)
+def test_every_value_has_its_source(file: Path) -> None:
+    """`profiles validate` checks it for a file with `sources`; a bundled one has to have them."""
+    sources = sources_of(find_profiles().tree_of(name_of(file)))
+    assert sources.documents
+    assert sources.values
 
 
-@pytest.mark.parametrize("file", PROFILES, ids=lambda file: file.stem)
-def test_every_value_of_a_site_has_its_source(file: Path) -> None:
-    assert sourced(file.read_text(encoding="utf-8")) == []
-
-
-def test_a_value_without_a_source_is_found() -> None:
-    head = "# Read 2026-11-22: [a] owner/repo, page.md\ndescription: x\n\n"
-    body = "node:\n  cpus: 8\n  gpus: 4  # [a]\n  gpu: null\n\nlaunch:\n  # [b]\n  launcher: srun\n"
-    assert sourced(head + body) == ["  cpus: 8", "  launcher: srun"]
-
-
-def test_facts_name_their_pages() -> None:
-    for site in SITES:
-        assert site.source
-        assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(site.read))
-        assert bool(site.slurm) != bool(site.pbs)
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_differences_name_lines_of_the_script_of_the_site(site: SiteFacts) -> None:
+    documents = sources_of(find_profiles().tree_of(site.name)).documents
+    assert not site.script or site.script in documents
+    assert not site.differs or site.script
+    for each in site.differs:
+        assert set(each) == {"line", "theirs", "ours", "why"}, each
+    assert bool(site.slurm) != bool(site.pbs)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from jobgen.detection.cluster import Cluster, Nodes, Partition, kinds_of
 from jobgen.detection.commands import Answer, needed
 from jobgen.detection.hardware import gpu_model
-from jobgen.profiles.request_keys import asks_for_whole_nodes
+from jobgen.profiles.keys.request import asks_for_whole_nodes
 from jobgen.submission.queues.pbs_queue import parse_attributes
 
 # Resources that every PBS has (pbs_resources(7B)); others are the site's.

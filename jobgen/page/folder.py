@@ -13,9 +13,9 @@ from jobgen.errors import JobgenError, problem
 from jobgen.page.browser.fields import OWN_PROFILE, sections
 from jobgen.page.browser.form import DEFAULT_FILE
 from jobgen.page.packages import FIRST, archive, licences, runtime, versions
-from jobgen.page.site import CLOUDS, profile_choices, site_files
+from jobgen.page.site import profile_choices, site_files
 from jobgen.paths import to_path
-from jobgen.profiles.search import OWN, SITES
+from jobgen.profiles.search import MACHINES, OWN, SITES
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.jinja_environments import html_environment
 
@@ -61,7 +61,7 @@ def page_files(
         choices={"This site" if name == OWN else name: rows for name, rows in choices.items()},
         commands=COMMANDS,
         docs=docs,
-        documented=(SITES, CLOUDS),
+        documented=(SITES, MACHINES),
         # The files that Python in the browser needs before the first script.
         downloads={name: len(files[name]) for name in (*FIRST, ARCHIVE)},
         modules=sorted(each.name for each in ASSETS.glob("*.js") if each.name not in _LATER),

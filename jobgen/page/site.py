@@ -12,16 +12,12 @@ from jobgen.generator import find_profiles
 from jobgen.profiles.model import Profile
 from jobgen.profiles.search import (
     HEADINGS,
-    NOT_RUN,
     OWN,
     SITES,
     heading_of,
     is_profile_path,
     profile_files,
 )
-
-CLOUDS = "Clouds, from their documentation, not run there"
-_CLOUD = re.compile("sites/(aws|azure|gcp|oci)-")
 
 
 class Choice(NamedTuple):
@@ -36,7 +32,7 @@ class Choice(NamedTuple):
 
 def choice_of(name: str, profile: Profile) -> Choice:
     """The choice for a profile; the title is the description's start before `, DIGIT`, if any."""
-    text = profile.description.removesuffix(NOT_RUN)
+    text = profile.description
     title, *rest = re.split(r", (?=\d)", text, maxsplit=1)
     if not rest:
         title, rest = name, [text]
@@ -92,7 +88,7 @@ def profile_choices(files: Mapping[str, bytes], folder: str | None) -> dict[str,
 
 
 def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
-    found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, CLOUDS, *HEADINGS)}
+    found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, *HEADINGS)}
     problems: list[Problem] = []
     above = top.parent  # a folder without profiles of a project or a user
     environ = {"JOBGEN_PROFILES": str(top)}
@@ -107,8 +103,7 @@ def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
         except JobgenError as error:
             problems += (_in_place(each, top, folder) for each in error.problems)
             continue
-        if profile.scheduler and name != str(file):
-            heading = CLOUDS if heading == SITES and _CLOUD.match(name) else heading
+        if profile.scheduler and profile.state != "retired" and name != str(file):
             found[heading].append(choice_of(name, profile))
     if problems:
         raise JobgenError(problems)

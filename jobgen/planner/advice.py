@@ -9,8 +9,8 @@ from jobgen.errors import Mark, Problem
 from jobgen.planner.value_advice import Found, unlikely_values, unlikely_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
+from jobgen.profiles.keys.software import ENGINES
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES
 
 # Matches the name of a secret as a word of a variable's name; not TOKENIZERS_… or MAX_TOKENS.
 _SECRET = re.compile(
@@ -133,7 +133,7 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Found:
     amounts = (profile.node.cpus, request.cpus_per_gpu, request.cpus_per_node)
     if not gpus or any((*amounts, request.cpus_per_task)):
         return
-    if profile.scheduler == "slurm" and not request.exclusive:
+    if profile.scheduler == "slurm" and not profile.has_whole_nodes:
         whose = "each rank" if profile.launch.launcher == "srun" else "all ranks of a node together"
         text = f"Slurm gives {whose} one core (or DefCpuPerGPU of the partition for each GPU)"
         hint = "`node.cpus: N`, the cores of a node: `sinfo -Neo '%P %c'`"

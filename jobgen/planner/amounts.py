@@ -2,7 +2,13 @@
 
 from jobgen.errors import problem
 from jobgen.planner.container_options import check_gpus_of_container
-from jobgen.planner.refusals import check_launch, check_limit, limit_error, walltime_seconds
+from jobgen.planner.refusals import (
+    check_launch,
+    check_limit,
+    check_not_retired,
+    limit_error,
+    walltime_seconds,
+)
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
@@ -44,8 +50,11 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
 
 def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     profile, request = resolved.profile, resolved.profile.request
+    check_not_retired(resolved)
     check_limit(resolved, scheduler, "nodes")
+    check_limit(resolved, scheduler, "min_nodes")
     gpus = gpus_per_node(resolved)
+    check_limit(resolved, scheduler, "gpus")
     processes = profile.launch.processes_per_node or max(gpus, 1)
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
     cores = _cores(resolved, gpus, processes, tasks)
@@ -61,6 +70,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
         queue=profile.queue,
         account=profile.account,
         min_nodes=request.min_nodes or request.nodes,
+        whole_nodes=profile.has_whole_nodes,
         tasks_per_node=tasks,
         cpus_per_task=cores or None,
         gpus_per_node=gpus,
@@ -122,15 +132,13 @@ def _port(resolved: Resolved, by_hand: bool) -> int | None:
     if by_hand:  # there is no job whose id a port could be computed from
         return profile.network.port or TORCHRUN_PORT
     is_option = mark is not None and mark.file.startswith("--set")  # valid for this job alone
-    return profile.network.port if profile.request.exclusive or is_option else None
+    return profile.network.port if profile.has_whole_nodes or is_option else None
 
 
 def gpus_per_node(resolved: Resolved) -> int:
     """Returns the number of GPUs on each node; raises JobgenError if it is above a limit."""
     node, request = resolved.profile.node, resolved.profile.request
-    limit, limit_path = resolved.profile.limits.gpus_per_node, "limits.gpus_per_node"
-    if limit is None:
-        limit, limit_path = node.gpus, "node.gpus"
+    limit_path, limit = resolved.profile.most_gpus_per_node
     amount = node.gpus if request.gpus_per_node is None else request.gpus_per_node
     if amount > limit:
         nodes = resolved.profile.request.nodes
@@ -143,7 +151,7 @@ def gpus_per_node(resolved: Resolved) -> int:
 def _cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | None:
     """Returns the cores of a job on a node with so many `gpus`, ranks (`processes`) and `tasks`.
 
-    Without a request: all cores of an exclusive node, the GPUs' share, or one for each rank.
+    Without a request: all cores of a node without other jobs, the GPUs' share, or one a rank.
     """
     request, node = resolved.profile.request, resolved.profile.node
     amounts = {
@@ -156,7 +164,7 @@ def _cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | N
             raise limit_error(resolved, path, amount, "node.cpus", node.cpus)
         if amount:
             return amount
-    if request.exclusive or resolved.profile.scheduler == "local":
+    if resolved.profile.has_whole_nodes or resolved.profile.scheduler == "local":
         return node.cpus
     if node.cpus is None:
         return None if gpus else processes

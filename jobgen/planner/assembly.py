@@ -16,10 +16,10 @@ from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Directive, Plan, Request, Software
 from jobgen.planning.program import Program, make_program
 from jobgen.profiles.conflicts import at_origin
+from jobgen.profiles.keys.software import Workspace
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import Workspace
 from jobgen.schedulers import COMMANDS, Scheduler
 
 # Values of the profile that decide which environment a job has, and where.

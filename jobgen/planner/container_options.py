@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from jobgen.errors import problem
 from jobgen.planning.plan import DUMP_FILES, Plan, Request, Software
+from jobgen.profiles.keys.software import ENGINES, Container, Engine
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES, Container, Engine
 
 # The variables that select the GPUs a process sees. For AMD only the variable of the lowest layer:
 # each layer above it selects from the GPUs that the layer below has left.
@@ -157,7 +157,7 @@ def check_gpus_of_container(resolved: Resolved, request: Request) -> None:
     profile = resolved.profile
     container, node = profile.software.container, profile.node
     has_some = node.gpu != "none" and 0 < request.gpus_per_node < node.gpus
-    shared = has_some and not request.exclusive
+    shared = has_some and not request.whole_nodes
     if shared and container and ENGINES[container.engine].takes_devices:
         text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
         hint = "--exclusive, or the engine apptainer, singularity or pyxis"

@@ -1,13 +1,14 @@
 """Refuses jobs above a limit of the cluster, and combinations that nothing there can run."""
 
 from collections.abc import Sequence
+from time import strftime
 
 from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.errors import JobgenError, problem
 from jobgen.planning.plan import Plan, Software, Variable
 from jobgen.planning.program import Program, escape_macros
+from jobgen.profiles.keys.software import ENGINES, Container
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES, Container
 from jobgen.quoting import quote, quote_path, variable_problem
 from jobgen.schedulers import (
     COMMANDS,
@@ -63,7 +64,12 @@ def limit_error(
 
     `others` are partitions or queues that allow the job; `more` is the end of the hint.
     """
+    requested = _REQUESTED[path]
     has = f"profile {resolved.name} has at most"
+    if limit_path.endswith(".min_nodes"):
+        has = f"profile {resolved.name} has at least"
+    elif limit_path.startswith("limits.") and limit_path.endswith(".gpus"):
+        requested = "{} GPUs on all nodes together"
     if limit_path in ("node.cpus", "node.memory"):
         has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
     elif others:
@@ -71,54 +77,79 @@ def limit_error(
         more = f"; {option} {' or '.join(others[:3])} allows it"
     elif limit_path == "node.gpus" and limit == 0:
         more = f"; if a node has GPUs, write --set node.gpus={amount} --set node.gpu=nvidia, or amd"
-    text = f"{_REQUESTED[path].format(amount)} requested, {has} {limit}"
+    text = f"{requested.format(amount)} requested, {has} {limit}"
     hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
     return problem(resolved.origins.get(path, "jobgen's default"), text, "limit", hint)
 
 
+_LIMITED = ("nodes", "min_nodes", "gpus", "time")  # keys of `limits`
+
+
 def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
-    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition allows.
+    """Raise JobgenError if the job is beyond the limit `key` of its partition or queue.
 
     The error names partitions or queues that allow the job.
     """
     profile = resolved.profile
     if not any(profile.limits):
         return
-    if above := _above(resolved, scheduler, key, profile.partition or profile.queue):
+    if beyond := _beyond(resolved, scheduler, key, profile.partition or profile.queue):
         others = [
             name
             for name in profile.limits.partitions
-            if not any(_above(resolved, scheduler, each, name) for each in ("nodes", "time"))
+            if not any(_beyond(resolved, scheduler, each, name) for each in _LIMITED)
         ]
-        amount = _requested(resolved, key)
-        raise limit_error(resolved, f"request.{key}", amount or 0, *above, others)
+        amount, path = _requested(resolved, key)
+        raise limit_error(resolved, path, amount or 0, *beyond, others)
 
 
-def _requested(resolved: Resolved, key: str) -> int | str | None:
+def _requested(resolved: Resolved, key: str) -> tuple[int | str | None, str]:
+    """What the job requests of that which a limit is for, and the path of its value."""
     request = resolved.profile.request
-    return request.nodes + request.spares if key == "nodes" else request.time
+    if key == "time":
+        return request.time, "request.time"
+    nodes = request.nodes + request.spares
+    of_node = request.gpus_per_node
+    gpus = resolved.profile.node.gpus if of_node is None else of_node
+    return nodes * gpus if key == "gpus" else nodes, "request.nodes"
 
 
-def _above(
+def _beyond(
     resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
 ) -> tuple[str, int | str] | None:
-    """The path and the value of the first exceeded limit; None if a partition allows the job."""
+    """The path and the value of the first limit that excludes the job; None if one allows it."""
 
     def size(path: str, value: int | str) -> int:
         if isinstance(value, int):
             return value
         return walltime_seconds(resolved, scheduler, path, value)
 
-    requested = _requested(resolved, key)
+    requested, requested_path = _requested(resolved, key)
     limits = [
         (f"{path}.{key}", getattr(each, key))
         for path, each in resolved.profile.limits.of(partitions)
     ]
-    is_above = all(
-        requested and most and size(f"request.{key}", requested) > size(path, most)
-        for path, most in limits
+    sign = -1 if key == "min_nodes" else 1
+    is_beyond = all(
+        requested and limit and sign * size(requested_path, requested) > sign * size(path, limit)
+        for path, limit in limits
     )
-    return limits[0] if is_above else None
+    return limits[0] if is_beyond else None
+
+
+def check_not_retired(resolved: Resolved) -> None:
+    """Raise JobgenError if the machine of the profile has ended."""
+    profile = resolved.profile
+    has_ended = profile.ends is not None and profile.ends < strftime("%Y-%m-%d")
+    if profile.state != "retired" and not has_ended:
+        return
+    when = f" on {profile.ends}" if profile.ends else ""
+    hint = f"use {profile.successor}" if profile.successor else "choose another profile"
+    if profile.state != "retired":
+        hint += "; if it has not ended: --set ends=null"
+    key = "state" if profile.state == "retired" else "ends"
+    text = f"the machine of profile {resolved.name} has ended{when}"
+    raise problem(resolved.origin(key), text, "retired", hint)
 
 
 def walltime_seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:

@@ -10,8 +10,8 @@ from jobgen.other_words.search import doubts, value_hint
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import Program
+from jobgen.profiles.keys.software import ENGINES
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import quote
 
 _NETWORK = "NCCL_|RCCL_|FI_|UCX_|GLOO_"  # set to null, they silence the warning of a fabric

@@ -9,7 +9,8 @@ import re
 from typing import NamedTuple
 
 from jobgen.planning.program import Program
-from jobgen.profiles import model, software_keys
+from jobgen.profiles import model
+from jobgen.profiles.keys import software as software_keys
 from jobgen.profiles.model import Node as Node
 from jobgen.profiles.records import extended
 
@@ -50,6 +51,7 @@ class Request(model.Request):
     queue: str | None
     account: str | None
     min_nodes: int  # `nodes` is the most, if it is less
+    whole_nodes: bool  # no other job is on them: `exclusive`, or the partition does so
     tasks_per_node: int  # the scheduler's tasks: one agent, or one for each rank
     cpus_per_task: int | None
     gpus_per_node: int

@@ -6,8 +6,8 @@ from itertools import combinations
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.profiles.keys.software import ENGINES, Container
 from jobgen.profiles.model import Profile
-from jobgen.profiles.software_keys import ENGINES, Container
 from jobgen.profiles.yaml_tree import as_yaml
 from jobgen.quoting import variable_problem
 

@@ -5,25 +5,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from jobgen.bounds import JOB_TEXT_BYTES
+from jobgen.profiles.keys.launch import Launch as Launch
+from jobgen.profiles.keys.request import Limits as Limits
+from jobgen.profiles.keys.request import PartitionLimits
+from jobgen.profiles.keys.request import Request as Request
+from jobgen.profiles.keys.software import Software, Workspace
+from jobgen.profiles.keys.sources import DAY, Sources
 from jobgen.profiles.kinds import (
     CPUS,
     FREE,
     INTERFACE,
     NODE,
-    NODE_LINE,
-    PATH,
     VARIABLE,
     WORD,
-    Bool,
     Choice,
     Int,
     Text,
 )
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
-from jobgen.profiles.request_keys import Limits as Limits
-from jobgen.profiles.request_keys import Request as Request
-from jobgen.profiles.software_keys import Software, Workspace
-from jobgen.profiles.units import Duration, Size
+from jobgen.profiles.units import Size
 
 
 @record
@@ -100,133 +100,6 @@ class Network(NamedTuple):
 
 
 @record
-class Launch(NamedTuple):
-    """How the ranks are started."""
-
-    launcher: str = row(
-        Choice("torchrun", "srun", "mpiexec", "node"),
-        "`torchrun`: one torchrun on each node. `srun` (Slurm) and `mpiexec` (PBS): one of their "
-        "processes for each rank. `node`: the program once on each node; it starts the ranks.",
-        "torchrun",
-    )
-    srun_options: tuple[str, ...] = row(
-        ListOf(NODE_LINE),
-        "Slurm: options of the srun that starts the ranks, such as `--gpu-bind=closest`. Those "
-        "that every step needs (such as --network, --mpi, --environment) go to all steps.",
-        (),
-        example='["--gpu-bind=closest"]',
-        absent={"pbs": "only Slurm has srun"},
-    )
-    mpiexec_options: tuple[str, ...] = row(
-        ListOf(NODE_LINE),
-        "PBS, with the launcher mpiexec: options of the mpiexec that starts the ranks, one word "
-        "each.",
-        (),
-        example='["--pmi=pmix"]',
-        absent={"slurm": "Slurm has `launch.srun_options`"},
-    )
-    oom_kill_step: bool = row(
-        Bool(),
-        "Slurm 24.11: --oom-kill-step=1, if the kernel kills any process of a node for memory, "
-        "such as a loader of data, all ranks end at once; needs cgroup v2.",
-        False,
-        absent={"pbs": "only Slurm has it", "local": "only Slurm has it"},
-    )
-    rendezvous: str = row(Choice("c10d", "static"), "How torchrun's agents meet.", "c10d")
-    starter: str | None = row(
-        Choice(
-            *("srun", "mpirun", "ssh", "pbs_tmrsh", "pbsdsh"),
-            *("mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals"),
-        ),
-        "What starts the nodes of a job. Slurm: `srun` (the default), OpenMPI's `mpirun`, `ssh`. "
-        "PBS: `pbs_tmrsh` (the default) and `pbsdsh`, which come with PBS, `ssh`, and `mpiexec-*`, "
-        "which needs that MPI, on PATH or in `software.modules`, and the host names of the node "
-        "file. `ssh` needs keys, and "
-        "the scheduler does not account for its processes; on Slingshot they have no VNI.",
-        absent={"local": "a local job has one machine"},
-    )
-    plain: bool = row(
-        Bool(),
-        "The short script: no checks, no signals, no restarts.",
-        False,
-        absent={"local": "a local job is short as it is"},
-    )
-    stop_grace: int = row(
-        Duration("seconds", 0, 3600),
-        "Seconds between TERM and KILL for the ranks, below `kill_delay` by 2 or more.",
-        5,
-    )
-    kill_delay: int | None = row(
-        Duration("seconds", 2, 3600),
-        "Seconds between the scheduler's TERM and its KILL; default: 10 on PBS (kill_delay of a "
-        "queue), 30 on Slurm (KillWait).",
-        absent={"local": "no scheduler ends a local job"},
-    )
-    processes_per_node: int | None = row(
-        Int(1, 1024), "Ranks on a node; default: one a GPU, or one."
-    )
-    max_restarts: int = row(Int(0, 1000), "How many times failed ranks are started again.", 0)
-    stall: int | None = row(
-        Duration("minutes", 1, 10080),
-        "Minutes without a line of any rank until each writes its stack and ends.",
-        # PYTHONFAULTHANDLER does not handle SIGQUIT, which ends a rank without its stack.
-        absent={
-            "local": "look yourself: `py-spy dump --pid PID`,"
-            " or `kill -ABRT PID` with -e PYTHONFAULTHANDLER=1"
-        },
-    )
-    requeue: bool = row(
-        Bool(), "Requeue after a lost node and, with Slurm, at the walltime if ranks saved.", False
-    )
-    expedite: bool = row(
-        Bool(),
-        "Slurm 25.11, with `requeue`: --requeue=expedite, where the site has "
-        "`enable_expedited_requeue`: if an epilog finds a node broken, the job starts next.",
-        False,
-        absent={"pbs": "PBS has no such option", "local": "no scheduler queues a local job"},
-    )
-    chain: int | None = row(
-        Int(2, 1000),
-        "How many jobs the training may take, one after the other, until it is done.",
-        absent={"local": "a local job has no walltime"},
-    )
-    progress: str | None = row(
-        PATH,
-        "With `chain`: files of which one is newer if the training got further, such as its "
-        "snapshots. A program may touch $JOBGEN_PROGRESS instead.",
-        example='"snapshots/*.pt"',
-    )
-    exclude_at_most: int = row(
-        Int(0, 64), "Slurm, with `requeue`: how many nodes a job excludes if they are not ready.", 3
-    )
-    signal: int | None = row(
-        Duration("seconds", 1, 65535),
-        "Seconds before the walltime at which the ranks get SIGUSR1, to save and end; default: no "
-        "signal, or 120 with `requeue` and a walltime.",
-    )
-    cpu_bind: str | None = row(
-        Text(
-            "((quiet|verbose|q|v),)?[a-z_]+([:=][0-9A-Za-zx,:.-]+)?",
-            "a value of --cpu-bind, such as none, cores or mask_cpu:0xff,0xff00",
-        ),
-        "Slurm: how srun binds its tasks to cores (a torchrun with its ranks, or a rank); default: "
-        "the site's. PBS, with the launcher mpiexec: how it binds ranks: `none` (the default), "
-        "`core`, `numa`, `socket`, `depth:N` (N cores for each rank; `depth`: its share) or "
-        "`list:0-7:8-15`, a part for each rank of a node.",
-        example="cores",
-    )
-    numa_binding: str | None = row(
-        Choice("node", "socket", "exclusive", "core-complex"),
-        "torchrun binds each rank to the cores near its GPU; needs torch 2.9 and numactl.",
-    )
-    join_timeout: int = row(
-        Duration("seconds", 5, 86400),
-        "Seconds that the nodes wait for one another before the job fails.",
-        600,
-    )
-
-
-@record
 class Profile(NamedTuple):
     """A cluster, as jobgen knows it."""
 
@@ -235,6 +108,28 @@ class Profile(NamedTuple):
         "One line for `jobgen profiles list`.",
         "",
         example="four A100 a node, InfiniBand, Slurm",
+    )
+    state: str | None = row(
+        Choice("documented", "submitted", "ran", "retired"),
+        "What is known of the profile. `documented`: it is from the site's documents. `submitted`: "
+        "the site's scheduler took its script. `ran`: a job of several nodes ended well there. "
+        "`retired`: the machine has ended, and no script is written.",
+    )
+    ends: str | None = row(
+        DAY, "The machine's last day; after it, no script is written.", example="2027-06-30"
+    )
+    successor: str | None = row(
+        WORD, "The profile of the machine that follows.", example="sites/roihu"
+    )
+    contact: str | None = row(
+        WORD, "Where its users get help: an address, or mail.", example="https://example.org/help"
+    )
+    hosts: tuple[str, ...] = row(
+        ListOf(Text(dollar=FREE)),
+        "How its login nodes are known: patterns of host names, or NAME=VALUE, a variable that the "
+        "site sets there.",
+        (),
+        example='["login*.example.org", CLUSTER=example]',
     )
     extends: tuple[str, ...] = row(
         ListOf(WORD, or_one=True),
@@ -280,6 +175,31 @@ class Profile(NamedTuple):
         "elastic_ddp",
         example="regression",
     )
+    sources: Sources = row(
+        Record(Sources), "The documents that the values of this file are from.", Sources
+    )
+
+    @property
+    def limits_of_job(self) -> "list[tuple[str, Limits | PartitionLimits]]":
+        """The limits of each partition or queue that the job is for, with their paths."""
+        return self.limits.of(self.partition or self.queue)
+
+    @property
+    def most_gpus_per_node(self) -> tuple[str, int]:
+        """The path and the value of the most GPUs that a job may have on a node."""
+        found = [(f"{path}.gpus_per_node", each.gpus_per_node) for path, each in self.limits_of_job]
+        limits = [(path, most) for path, most in found if most is not None]
+        if len(limits) == len(found):
+            return max(limits, key=lambda each: each[1])
+        if (most := self.limits.gpus_per_node) is not None:
+            return "limits.gpus_per_node", most
+        return "node.gpus", self.node.gpus
+
+    @property
+    def has_whole_nodes(self) -> bool:
+        """Whether no other job is on a job's nodes: it requests this, or its partition does so."""
+        limits = [each.shared for _, each in self.limits_of_job]
+        return self.request.exclusive or all(shared is False for shared in limits)
 
 
 ROOT = Record(Profile)

@@ -11,10 +11,10 @@ from jobgen.bounds import BASES, MERGES, OPTION_VALUES, YAML_BYTES
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.paths import WORKING_FOLDER, is_outside, is_same_file
 from jobgen.profiles.conflicts import Check, at_origin, conflicts
+from jobgen.profiles.keys.request import asks_for_whole_nodes
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import kind_at
-from jobgen.profiles.request_keys import asks_for_whole_nodes
 from jobgen.profiles.search import ProfileSearch, is_profile_path
 from jobgen.profiles.yaml_tree import (
     Map,
@@ -30,6 +30,7 @@ from jobgen.profiles.yaml_tree import (
 )
 from jobgen.quoting import quote
 
+ABOUT = ("state", "ends", "successor", "contact", "hosts")  # no script depends on them
 CACHED = 256  # the most files, profiles, and profiles with overrides in memory
 
 
@@ -115,12 +116,17 @@ class Profiles(ProfileSearch):
         """The merged tree of a profile's files, their problems, and the tree's fingerprint."""
         problems = ProblemList()
         tree = _Inheritance(problems, self).tree(self.find(name, Mark("--profile"), self.within))
-        values = repr(plain_value(tree)).encode("utf-8", "surrogateescape")
+        counted = _without(tree, ABOUT) if isinstance(tree, Map) else tree
+        values = repr(plain_value(counted)).encode("utf-8", "surrogateescape")
         return tree, problems.found, hashlib.sha256(values).hexdigest()[:8]
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
         given = is_profile_path(name) and folder / name in self._given
         return folder / name if given else super().find(name, mark, folder, after)
+
+    def tree_of(self, name: str) -> Node | None:
+        """The tree of a profile's own file, without its bases; None if it has none."""
+        return self.read(self.find(name, Mark("--profile"), self.within), ProblemList())
 
     def read(self, file: Path, problems: ProblemList) -> Node | None:
         """The tree of one file, checked by itself; notes its problems."""
@@ -166,6 +172,7 @@ class _Inheritance:
             return whole
         if not isinstance(tree, Map):
             return whole
+        tree = _without(tree, ("sources",))  # they are of this file alone
         for base in self._bases(tree):
             try:
                 whole = merge(whole, self.tree(self._find_base(base, chain), chain))
@@ -200,6 +207,12 @@ class _Inheritance:
         if len(chain) > BASES:
             raise problem(base.mark, f"a chain of more than {BASES} profiles", "cycle")
         return path
+
+
+def _without(tree: Map, names: Iterable[str]) -> Map:
+    """A tree without some keys of its top level."""
+    items = {name: each for name, each in tree.items.items() if name not in names}
+    return tree._replace(items=items)
 
 
 def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:

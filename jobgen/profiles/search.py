@@ -22,16 +22,15 @@ from jobgen.paths import (
     with_home,
 )
 
-OWN, SITES, BASES = (
+OWN, SITES, MACHINES, BASES = (
     "Your own",
-    "Public sites, from their documentation, not run there",
+    "Public sites, from their documents",
+    "Machine types of clouds, from their documents",
     "Bases, to extend",
 )
 # The folders of the bundled profiles, with their headings.
-_BUNDLED = {"": "Tutorials' systems", "sites": SITES, "fabrics": BASES}
+_BUNDLED = {"": "Tutorials' systems", "sites": SITES, "machines": MACHINES, "fabrics": BASES}
 HEADINGS = (OWN, *_BUNDLED.values())
-# The end of the description of each public site; the heading of the sites says the same.
-NOT_RUN = "; from its documentation, not run there"
 
 
 def heading_of(file: Path) -> str:

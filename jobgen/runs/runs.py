@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jobgen.code_store.store import store_folder
 from jobgen.errors import JobgenError, problem
-from jobgen.profiles.software_keys import Software
+from jobgen.profiles.keys.software import Software
 from jobgen.runs.chains import ChainEvent, read_chain
 from jobgen.runs.records import LOGS, Record
 from jobgen.runs.script_facts import ScriptFacts, script_facts

@@ -6,8 +6,8 @@ from operator import attrgetter
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan, Request
+from jobgen.profiles.keys.software import ENGINES
 from jobgen.profiles.model import Profile
-from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
 from jobgen.schedulers import Note, Scheduler, Words, user_options
 from jobgen.schedulers.slurm_directives import (
@@ -151,7 +151,7 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
         hint = f"the starter srun, or the engine {' or '.join(ending)}"
         note("software.container.engine", text, hint)
     gpus = profile.node.gpus if request.gpus_per_node is None else request.gpus_per_node
-    if profile.node.gpu != "none" and gpus < profile.node.gpus and not request.exclusive:
+    if profile.node.gpu != "none" and gpus < profile.node.gpus and not profile.has_whole_nodes:
         text = f"Slurm gives GPUs to what srun starts; by {starter}, jobs would use each other's"
         note("launch.starter", text, "whole nodes (request.exclusive), or all GPUs of a node")
 

@@ -14,10 +14,12 @@ from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.schema.document import example, schema_document
-from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, SITES, heading_of, profile_files
+from jobgen.profiles.search import BASES, HEADINGS, heading_of, profile_files
 from jobgen.profiles.yaml_tree import as_yaml
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.write import write
+from jobgen.sources.check import source_problems
+from jobgen.sources.table import source_lines
 
 MOST_VALUE_WIDTH = 60  # the most columns for values, before the origins in `profiles show`
 PAGE_WIDTH = 80  # the columns of the page about a key
@@ -41,8 +43,8 @@ def _profiles_list() -> int:
         # A user's own bases are not shown: their author knows them.
         if profile.scheduler or heading == BASES:
             text = profile.description
-            if heading == SITES:
-                text = text.removesuffix(NOT_RUN)
+            if profile.state == "retired":
+                text = f"retired{', see ' + profile.successor if profile.successor else ''}: {text}"
             rows[heading].append((name, profile.scheduler or "", text))
     write(_list_page(rows))
     for text in errors:
@@ -53,10 +55,15 @@ def _profiles_list() -> int:
 @profiles.command("show")
 @argument("name", metavar="PROFILE|FILE")
 @option("--set PATH=VALUE...", "Override a value, as for a job.", "sets")
-def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
+@option("--sources", "The document, the line and the words that each value is from.")
+def _profiles_show(name: str, sets: tuple[str, ...], sources: bool) -> int:
     """A profile, with the origin of each of its values."""
     job = Job(command="", set_values=sets)
-    resolved = find_profiles().load(name, overrides(job))
+    loader = find_profiles()
+    resolved = loader.load(name, overrides(job))
+    if sources:
+        write("".join(f"{printable(line)}\n" for line in source_lines(resolved, loader)))
+        return 0
     bases = ", ".join(resolved.profile.extends)
     title = f"# {resolved.name}, on top of {bases}" if bases else f"# {resolved.name}"
     write(f"{printable(title)}\n")
@@ -99,6 +106,8 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
     for file in files:
         try:
             warnings = profile_advice(generator.profiles.load(file))
+            if wrong_sources := source_problems(generator.profiles.tree_of(file)):
+                raise JobgenError(wrong_sources)
             refused, refused_for_some = _refused_jobs(generator, file)
             if refused:
                 raise JobgenError(refused)
@@ -149,7 +158,7 @@ def _profile_lines(
                 yield from _profile_lines(child, child_path, resolved, depth + 1)
                 continue
             child = {}
-        if child_path == "extends":  # the values of these bases are shown like all others
+        if child_path in ("extends", "sources"):  # values of bases are shown like all others
             continue
         # JSON is YAML; it quotes every text, also those that YAML would read as another type.
         text = json.dumps(child, ensure_ascii=False)
@@ -219,8 +228,8 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
     is no mistake of the profile.
     """
     resolved = generator.profiles.load(name)
-    if not resolved.profile.scheduler:  # a base for other profiles
-        return [], []
+    if not resolved.profile.scheduler or resolved.profile.state == "retired":
+        return [], []  # a base for other profiles, or kept for its name
     job = _trial_job(resolved, name)
     own = _refusals(generator, resolved, job)
     if resolved.profile.request.nodes > 1:
@@ -243,7 +252,7 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
-    limits = profile.limits.of(profile.partition or profile.queue)[0][1]
+    limits = profile.limits_of_job[0][1]
     time = limits.time or "24:00:00" if needs_time else None
     return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
 
@@ -263,7 +272,7 @@ def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem
 def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
     """The problems, with places in the profile instead of options or defaults."""
     profile, origins = resolved.profile, resolved.origins
-    limits = profile.limits.of(profile.partition or profile.queue)[0][0]
+    limits = profile.limits_of_job[0][0]
     marks = {str(mark): mark for mark in origins.values()}
 
     def mark_of(place: str) -> Mark:

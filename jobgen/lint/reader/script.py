@@ -11,8 +11,8 @@ from jobgen.lint.options import Versions
 from jobgen.lint.reader.commands import OUTER, Assignment, Command, Place, Use, Word
 from jobgen.lint.reader.directives import Directive, chunks, whole_number
 from jobgen.lint.reader.flow import Flow
+from jobgen.profiles.keys.request import asks_for_whole_nodes
 from jobgen.profiles.model import Profile
-from jobgen.profiles.request_keys import asks_for_whole_nodes
 
 # An expansion of the batch script, in its own words or in those of a string for another shell.
 _SLURM = re.compile(r"\$(?:SLURM_(\w+)|\{SLURM_(\w+)(?::?-[^{}]*)?\})")

@@ -157,8 +157,9 @@ def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
 
 def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
     """The limits of a job, by field, in the partition or queue of the form, or of the profile."""
-    place = form.get("partition") or form.get("queue") or profile.partition or profile.queue
-    of_place = profile.limits.of(place)
+    if place := form.get("partition") or form.get("queue"):
+        profile = profile._replace(partition=place, queue=None)
+    of_place = profile.limits_of_job
 
     def most(key: str) -> str:
         found = [(path.partition(".partitions.")[2], getattr(each, key)) for path, each in of_place]
@@ -166,9 +167,17 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
             f"{value} on {name}" if name else f"{value}" for name, value in found if value
         )
 
-    gpus = profile.limits.gpus_per_node or profile.node.gpus
+    gpus = profile.most_gpus_per_node[1]
     texts = {"nodes": most("nodes"), "gpus_per_node": str(gpus or ""), "time": most("time")}
     found = {name: f"at most {text}" for name, text in texts.items() if text}
+    if fewest := most("min_nodes"):
+        found["nodes"] = ", ".join(
+            (f"at least {fewest}", *([found["nodes"]] if texts["nodes"] else []))
+        )
+    if most_gpus := most("gpus"):
+        found["gpus_per_node"] = f"{found['gpus_per_node']}; of the job, at most {most_gpus}"
+    if not profile.request.exclusive and profile.has_whole_nodes:
+        found["exclusive"] = "the site gives whole nodes"
     if names := ", ".join(profile.limits.partitions):
         found |= {"partition": f"such as {names}", "queue": f"such as {names}"}
     return found

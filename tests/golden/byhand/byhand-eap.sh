@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
 # sha256 of the other lines: 8cd3f7b58fe59a87
-# made of jobgen 1.1.0, profile 2c96767d, template e3e2242c
+# made of jobgen 1.1.0, profile 2c96767d, template 9c6139dd
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments

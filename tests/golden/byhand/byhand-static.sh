@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile dgx-a100 --hosts dgx01,dgx02 --rendezvous static -- cifar10-vgg.py
 # sha256 of the other lines: 14133c9e36291f32
-# made of jobgen 1.1.0, profile 127a8a40, template e3e2242c
+# made of jobgen 1.1.0, profile 127a8a40, template 9c6139dd
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments

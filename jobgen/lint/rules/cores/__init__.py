@@ -63,7 +63,7 @@ def _one_core(script: Script, launcher: Launcher) -> str:
     is_open = not script.asks_for_whole_nodes and not _may_have_more(script)
     if is_open and not script.directive(*_OF_CORES) and _tasks_per_node(script) == 1:
         is_part = _has_gpus(script, words) or script.directive("mem", "mem-per-gpu")
-        gives_nodes = script.profile and script.profile.request.exclusive
+        gives_nodes = script.profile and script.profile.has_whole_nodes
         why = ": no --cpus-per-task asks for more"
         return _AT_SITES + why if is_part and not gives_nodes else ""
     return ""

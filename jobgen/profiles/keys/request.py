@@ -21,28 +21,46 @@ from jobgen.profiles.kinds import (
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.units import Size, Walltime
 
+_NODES = row(NODES, "The most nodes of one job.")
+_MIN_NODES = row(NODES, "The fewest nodes of one job.")
+_TIME = row(Walltime(), "The longest walltime.", example='"1:30:00"')
+_GPUS = row(Int(0), "The most GPUs of one job, on all its nodes together.")
+_GPUS_PER_NODE = row(Int(0, 64), "The most GPUs on a node; default: node.gpus.")
+_SHARED = row(
+    Bool(),
+    "Whether other jobs may be on the nodes of a job. `false`: the site gives whole nodes, also to "
+    "a job that does not request them.",
+)
+
 
 @record
 class PartitionLimits(NamedTuple):
     """The most that one job gets in a partition or queue."""
 
-    nodes: int | None = row(NODES, "The most nodes of one job.")
-    time: str | None = row(Walltime(), "The longest walltime.", example='"1:30:00"')
+    nodes: int | None = _NODES
+    min_nodes: int | None = _MIN_NODES
+    time: str | None = _TIME
+    gpus: int | None = _GPUS
+    gpus_per_node: int | None = _GPUS_PER_NODE
+    shared: bool | None = _SHARED
 
 
 @record
 class Limits(NamedTuple):
     """The most that one job gets. Unset: not known, and not checked."""
 
-    nodes: int | None = row(NODES, "The most nodes of one job.")
-    gpus_per_node: int | None = row(Int(0, 64), "The most GPUs on a node; default: node.gpus.")
-    time: str | None = row(Walltime(), "The longest walltime.", example='"1:30:00"')
+    nodes: int | None = _NODES
+    min_nodes: int | None = _MIN_NODES
+    time: str | None = _TIME
+    gpus: int | None = _GPUS
+    gpus_per_node: int | None = _GPUS_PER_NODE
+    shared: bool | None = _SHARED
     partitions: Mapping[str, PartitionLimits] = row(
         MapOf(Record(PartitionLimits), WORD),
-        "Partitions (PBS: queues) with other limits: these count there instead of `limits.nodes` "
-        "and `limits.time`.",
+        "Partitions (PBS: queues) with limits of their own: there, these count instead of those "
+        "above.",
         dict,
-        example='{small: {nodes: 4, time: "72:00:00"}}',
+        example='{small: {nodes: 4, time: "72:00:00", shared: true}}',
     )
 
     def of(self, partitions: str | None) -> "list[tuple[str, Limits | PartitionLimits]]":
