@@ -84,7 +84,7 @@ def test_a_group_lists_its_keys(
         ("memory", "did you mean `request.memory` or `node.memory`?"),
         ("request.memroy", "did you mean `request.memory`?"),
         ("softwar", "did you mean `software`?"),
-        ("zzz", "one of: account, description, extends, launch, limits, network, node"),
+        ("zzz", "one of: account, contact, description, ends, extends, hosts"),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest(path: str, hint: str) -> None:
@@ -131,7 +131,7 @@ Your own:
   theirs          slurm  our group's
   tutorial        slurm  in its place
 
-Public sites, from their documentation, not run there:
+Public sites, from their documents:
   sites/frontier  slurm  the sites/frontier
   sites/lumi-g    slurm  the sites/lumi-g
 

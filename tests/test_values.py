@@ -242,7 +242,7 @@ def test_every_text_of_a_profile_says_what_a_dollar_means() -> None:
             found.setdefault(kind.dollar, set()).add(key.path)
     lines = ("commands", "after_modules", "once_per_node")
     assert found[SHELL] == {f"software.{name}" for name in lines}
-    assert found[FREE] == {"description"}
+    assert found[FREE] == {"description", "hosts"}
     assert {"software.venv", "software.container.mounts", "request.chdir"} < found[NODE]
     assert {"partition", "request.output", "request.directives", "software.modules"} < found[
         REFUSED

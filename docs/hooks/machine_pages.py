@@ -15,7 +15,6 @@ from rule_pages import Pages
 from jobgen.generator import Generator
 from jobgen.page.browser.session import MACHINERY
 from jobgen.planning.parser import parse_command
-from jobgen.profiles.search import NOT_RUN
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -59,7 +58,7 @@ def _site_page(name: str) -> str:
     fabric = f"It extends the base [{base}](../{base}.md)." if base.startswith("fabrics/") else ""
     return page(
         machine_title(name),
-        f"{inline(profile.description.removesuffix(NOT_RUN))}. This profile was written from the "
+        f"{inline(profile.description)}. This profile was written from the "
         f"documentation of the site, which was read on {facts['read']}. No job was run there. "
         "[Public sites](../sites.md) says what was checked, and how you make the values yours.",
         f"[Make a script for this cluster](../{_form(name)}){{ .md-button .md-button--primary }} "

@@ -2,13 +2,8 @@
 
 from jobgen.errors import problem
 from jobgen.planner.container_options import check_gpus_of_container
-from jobgen.planner.refusals import (
-    check_launch,
-    check_limit,
-    check_not_retired,
-    limit_error,
-    walltime_seconds,
-)
+from jobgen.planner.limits import check_limit, check_not_retired, limit_error, walltime_seconds
+from jobgen.planner.refusals import check_launch
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend

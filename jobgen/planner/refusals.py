@@ -1,10 +1,7 @@
-"""Refuses jobs above a limit of the cluster, and combinations that nothing there can run."""
-
-from collections.abc import Sequence
-from time import strftime
+"""Refuses combinations that nothing on the cluster can run, and values that no script can have."""
 
 from jobgen.bounds import JOB_TEXT_BYTES
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Software, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.keys.software import ENGINES, Container
@@ -37,130 +34,6 @@ def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
         raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
     return get_scheduler(name)
-
-
-_REQUESTED = {
-    "request.nodes": "{} nodes",
-    "request.gpus_per_node": "{} GPUs on each node",
-    **dict.fromkeys(
-        ("request.cpus_per_gpu", "request.cpus_per_node", "request.cpus_per_task"),
-        "{} cores on each node",
-    ),
-    "request.memory": "{} of memory",
-    "request.time": "a walltime of {}",
-}
-
-
-def limit_error(
-    resolved: Resolved,
-    path: str,
-    amount: int | str,
-    limit_path: str,
-    limit: int | str,
-    others: Sequence[str] = (),
-    more: str = "",
-) -> JobgenError:
-    """The error for a job above a limit; `path` and `limit_path` are the keys of both values.
-
-    `others` are partitions or queues that allow the job; `more` is the end of the hint.
-    """
-    requested = _REQUESTED[path]
-    has = f"profile {resolved.name} has at most"
-    if limit_path.endswith(".min_nodes"):
-        has = f"profile {resolved.name} has at least"
-    elif limit_path.startswith("limits.") and limit_path.endswith(".gpus"):
-        requested = "{} GPUs on all nodes together"
-    if limit_path in ("node.cpus", "node.memory"):
-        has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
-    elif others:
-        option = "-q" if resolved.profile.scheduler == "pbs" else "-p"
-        more = f"; {option} {' or '.join(others[:3])} allows it"
-    elif limit_path == "node.gpus" and limit == 0:
-        more = f"; if a node has GPUs, write --set node.gpus={amount} --set node.gpu=nvidia, or amd"
-    text = f"{requested.format(amount)} requested, {has} {limit}"
-    hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
-    return problem(resolved.origins.get(path, "jobgen's default"), text, "limit", hint)
-
-
-_LIMITED = ("nodes", "min_nodes", "gpus", "time")  # keys of `limits`
-
-
-def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
-    """Raise JobgenError if the job is beyond the limit `key` of its partition or queue.
-
-    The error names partitions or queues that allow the job.
-    """
-    profile = resolved.profile
-    if not any(profile.limits):
-        return
-    if beyond := _beyond(resolved, scheduler, key, profile.partition or profile.queue):
-        others = [
-            name
-            for name in profile.limits.partitions
-            if not any(_beyond(resolved, scheduler, each, name) for each in _LIMITED)
-        ]
-        amount, path = _requested(resolved, key)
-        raise limit_error(resolved, path, amount or 0, *beyond, others)
-
-
-def _requested(resolved: Resolved, key: str) -> tuple[int | str | None, str]:
-    """What the job requests of that which a limit is for, and the path of its value."""
-    request = resolved.profile.request
-    if key == "time":
-        return request.time, "request.time"
-    nodes = request.nodes + request.spares
-    of_node = request.gpus_per_node
-    gpus = resolved.profile.node.gpus if of_node is None else of_node
-    return nodes * gpus if key == "gpus" else nodes, "request.nodes"
-
-
-def _beyond(
-    resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
-) -> tuple[str, int | str] | None:
-    """The path and the value of the first limit that excludes the job; None if one allows it."""
-
-    def size(path: str, value: int | str) -> int:
-        if isinstance(value, int):
-            return value
-        return walltime_seconds(resolved, scheduler, path, value)
-
-    requested, requested_path = _requested(resolved, key)
-    limits = [
-        (f"{path}.{key}", getattr(each, key))
-        for path, each in resolved.profile.limits.of(partitions)
-    ]
-    sign = -1 if key == "min_nodes" else 1
-    is_beyond = all(
-        requested and limit and sign * size(requested_path, requested) > sign * size(path, limit)
-        for path, limit in limits
-    )
-    return limits[0] if is_beyond else None
-
-
-def check_not_retired(resolved: Resolved) -> None:
-    """Raise JobgenError if the machine of the profile has ended."""
-    profile = resolved.profile
-    has_ended = profile.ends is not None and profile.ends < strftime("%Y-%m-%d")
-    if profile.state != "retired" and not has_ended:
-        return
-    when = f" on {profile.ends}" if profile.ends else ""
-    hint = f"use {profile.successor}" if profile.successor else "choose another profile"
-    if profile.state != "retired":
-        hint += "; if it has not ended: --set ends=null"
-    key = "state" if profile.state == "retired" else "ends"
-    text = f"the machine of profile {resolved.name} has ended{when}"
-    raise problem(resolved.origin(key), text, "retired", hint)
-
-
-def walltime_seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
-    """Returns the seconds of a walltime; the scheduler decides what the text means."""
-    seconds = scheduler.seconds(text)
-    if not seconds:
-        message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"
-        if seconds == 0:
-            message = "a walltime of 0, which would be no limit at all"
-        raise problem(resolved.origin(path), message, "walltime", scheduler.time_rule_in_words)
-    return seconds
 
 
 def check_no_own_chain(resolved: Resolved, command: str) -> None:

@@ -207,7 +207,7 @@ def map_hint(node: Node, keys: Iterable[str]) -> str:
         return f"write {{program: {as_flow(words)}}}"
     if found := re.match(r"(\w+) ?[:=](?!//) ?(\S+)", text):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
-    if {*keys} == {"nodes", "time"} and re.fullmatch(r"[\d:.-]+[smhd]?", text):
+    if "shared" in keys and re.fullmatch(r"[\d:.-]+[smhd]?", text):
         number = f"{{nodes: {text}}}, or {{time: {text}m}}"
         return f"write {number if text.isdigit() else f'{{time: {text}}}'}"
     return f"its keys: {', '.join(sorted(keys))}"
