@@ -118,6 +118,7 @@ class Findings:
     account: str = ""
     directives: tuple[str, ...] = ()
     hardware: Hardware | None = None  # of the compute node; None without --probe
+    site: str = ""  # the bundled profile whose login node this is
     sites: tuple[str, ...] = ()  # bundled profiles that may be for this cluster
     module_notes: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()

@@ -13,7 +13,9 @@ from jobgen.detection.commands import Answer, no_answer, run_together
 from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
+from jobgen.generator import find_profiles
 from jobgen.paths import to_path
+from jobgen.profiles.login_node import host_names, profiles_of
 from jobgen.remote.place import login_of, reach
 from jobgen.scripts.write import write
 from jobgen.submission.machine import HERE, Machine, on_path
@@ -88,6 +90,7 @@ def _findings(
         partition=found,
         why=why,
         account=account or (cluster.accounts[0] if len(cluster.accounts) == 1 else ""),
+        site=_site_of(machine, cluster.scheduler),
         sites=tuple(bundled_sites(cluster.name, [each.name for each in cluster.partitions])),
         module_notes=tuple(software.module_notes(answers["modules"])),
         engines=(
@@ -95,6 +98,20 @@ def _findings(
             *on_path(software.ENGINES, machine),
         ),
     )
+
+
+def _site_of(machine: Machine, scheduler: str) -> str:
+    """The bundled profile whose login node this is; "" if none, or several, name such a host."""
+    names, environ = host_names(), dict(os.environ)
+    if machine.name:
+        names, environ = machine.run(("hostname", "-f")).output.split(), {}
+    profiles = find_profiles()
+    found = [
+        name
+        for name in profiles_of(names, environ, profiles)
+        if name.startswith("sites/") and profiles.load(name).profile.scheduler == scheduler
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _read(scheduler: str, machine: Machine, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]:

@@ -1,6 +1,7 @@
 """The commands `jobgen profiles`: list, show, explain, validate, schema."""
 
 import json
+import os
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, printable, p
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import OPTIONS, Job
+from jobgen.profiles.login_node import host_names, is_login_node
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
 from jobgen.profiles.resolve import Resolved
@@ -31,7 +33,8 @@ profiles = command_group("profiles")
 def _profiles_list() -> int:
     """All profiles, with their descriptions: your own, and those that come with jobgen."""
     rows: dict[str, list[tuple[str, str, str]]] = {name: [] for name in HEADINGS}
-    errors = []
+    errors, of_host = [], []
+    names = host_names()
     loader = find_profiles()
     for name, file in sorted(profile_files().items()):
         try:
@@ -39,6 +42,8 @@ def _profiles_list() -> int:
         except JobgenError as error:
             errors.append(str(error))
             continue
+        if profile.scheduler and is_login_node(profile, names, os.environ):
+            of_host.append(name)
         heading = heading_of(file)
         # A user's own bases are not shown: their author knows them.
         if profile.scheduler or heading == BASES:
@@ -46,7 +51,8 @@ def _profiles_list() -> int:
             if profile.state == "retired":
                 text = f"retired{', see ' + profile.successor if profile.successor else ''}: {text}"
             rows[heading].append((name, profile.scheduler or "", text))
-    write(_list_page(rows))
+    place = f"This is a login node of {' or '.join(of_host)}.\n\n" if of_host else ""
+    write(place + _list_page(rows))
     for text in errors:
         report(text)
     return 1 if errors else 0

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.generator import find_profiles
 from jobgen.other_words.search import habits
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
+from jobgen.profiles.login_node import host_names, profiles_of
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import options_of, quote, split_words
 
@@ -124,10 +126,14 @@ def _profile_problem(job: Job) -> Iterator[Problem]:
     elif job != Job(job.command):
         from jobgen.planner.assembly import command_words  # only a mistake needs it
 
-        line = " ".join(map(quote, command_words(job._replace(profile="NAME"))))
-        names = ", ".join(islice(_fitting_profiles(job.command), _MOST_NAMES))
+        of_host = profiles_of(host_names(), os.environ, find_profiles())
+        own = of_host[0] if len(of_host) == 1 else "NAME"
+        line = " ".join(map(quote, command_words(job._replace(profile=own))))
+        names = ", ".join(of_host or islice(_fitting_profiles(job.command), _MOST_NAMES))
         hint = f"write: {line}; a NAME is {names} or another one of `jobgen profiles list`"
         hint += "; `jobgen detect` writes one for the cluster here"
+        if of_host:
+            hint = f"this is a login node of {' or '.join(of_host)}; write: {line}"
         yield Problem(Mark("--profile"), "no profile is named", "usage", hint)
 
 
