@@ -25,7 +25,7 @@ program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(mpiexec -n "$nodes" --ppn 1 --cpu-bind none)
 start_ranks=(mpiexec -n $((nodes * 12)) --ppn 12 --cpu-bind
-  list:4-7:8-11:12-15:16-19:20-23:24-27:56-59:60-63:64-67:68-71:72-75:76-79)
+  list:4-7:8-11:12-15:16-19:20-23:24-27:56-59:60-63:64-67:68-71:72-75:76-79 --pmi=pmix)
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set

@@ -10,7 +10,6 @@
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=8
 #SBATCH --cpus-per-task=7
-#SBATCH --exclusive
 #SBATCH --time=00:05:00
 #SBATCH --output=logs/%x-%j.o
 #SBATCH --error=logs/%x-%j.e
