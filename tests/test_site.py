@@ -6,7 +6,7 @@ import filecmp
 import html
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from jobgen.cli.app import NAMES
 from jobgen.diagnosis.classes import classes
+from jobgen.generator import find_profiles
 from jobgen.lint.rules import rules
 from jobgen.profiles.model import ROOT as PROFILE
 from jobgen.profiles.records import keys_of
+from jobgen.sources.table import sourced_values
 from tests.page_blocks import Block, parts_of
 from tests.page_forms import packages_or_skip
 from tests.site_build import (
@@ -102,12 +104,27 @@ def test_pages_lead_to_the_one_that_makes_a_script(site: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", hook("machine_pages").site_names())
 def test_a_site_leads_to_the_page_with_its_profile_chosen(site: Path, name: str) -> None:
-    links = html_of(site / f"sites/{name}.html").links
-    assert links.count(f"../make/index.html#profile=sites%2F{name}") == 1
+    links = html_of(site / f"{name}.html").links
+    assert f"{name}.html" in html_of(site / "sites.html").links  # its row of the table
+    if find_profiles().load(name).profile.state == "retired":
+        assert not any("make/index.html" in link for link in links)
+        return
+    assert links.count(f"../make/index.html#profile={quote(name, safe='')}") == 1
     assert "../sites.html" in links
-    assert f"sites/{name}.html" in html_of(site / "sites.html").links  # its row of the table
     packages_or_skip()
-    assert f"sites/{name}" in (site / "make/index.html").read_text(encoding="utf-8")
+    assert name in (site / "make/index.html").read_text(encoding="utf-8")
+
+
+def test_a_page_has_the_source_of_each_value_and_the_differences(site: Path) -> None:
+    links = html_of(site / "sites/lumi-g.html").links
+    loader = find_profiles()
+    rows = list(sourced_values(loader.load("sites/lumi-g"), loader))
+    assert len([each for each in rows if each.link]) > 15
+    for each in rows:
+        assert not each.link or each.link in links
+    text = (site / "sites/lumi-g.html").read_text(encoding="utf-8")
+    assert "What differs from the site" in text
+    assert "The machine has ended on 2026-08-31" in (site / "sites/mahti.html").read_text("utf-8")
 
 
 def test_the_start_page_has_what_its_commands_write(site: Path) -> None:

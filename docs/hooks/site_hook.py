@@ -37,7 +37,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         "<classes of failure>": [
             {each.code: path_of_class(each.code)} for each in classes().values()
         ],
-        "<public sites>": [{machine_title(name): f"sites/{name}.md"} for name in site_names()],
+        "<public sites>": [{machine_title(name): f"{name}.md"} for name in site_names()],
         "<fabrics>": [{name: f"fabrics/{name}.md"} for name in fabric_names()],
         "<commands>": [
             {heading: [{f"jobgen {name}": f"reference/{name}.md"} for name in names]}
