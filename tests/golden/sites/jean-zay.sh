@@ -30,7 +30,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
   module purge
   module load arch/h100
-  module load pytorch-gpu/py3/2.5.0
+  module load pytorch-gpu/py3/2.7.0
   set -u
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=24  # Cores of one rank; torchrun's default is 1.
