@@ -90,7 +90,7 @@ def test_the_partition_that_allows_the_job_is_named(tmp_path: Path) -> None:
 
 
 def test_a_partition_with_whole_nodes_gives_all_cores_and_the_port(tmp_path: Path) -> None:
-    """Without --exclusive, since the site does it; on shared nodes, jobs choose ports by their id."""
+    """Without --exclusive, since the site does it; on shared nodes, ports depend on a job's id."""
     whole = made(tmp_path, LIMITS, "-N", "2", "-G", "4")[1]
     shared = made(tmp_path, LIMITS, "-N", "2", "-G", "4", "-p", "small")[1]
     assert "#SBATCH --cpus-per-task=64\n" in whole

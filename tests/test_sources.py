@@ -1,4 +1,4 @@
-"""The sources of a profile's values: each mistake is found at its place, and each value is shown."""
+"""The sources of a profile's values: a mistake is found at its place, and each value is shown."""
 
 from __future__ import annotations
 

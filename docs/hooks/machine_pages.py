@@ -67,8 +67,8 @@ def _site_page(name: str) -> str:
         f"{inline(profile.description)}. {_state(profile)}",
         "" if is_retired else _script_part(name),
         "## The values and their sources",
-        "Each source leads to the line of the document that shows the value. The values of a base are "
-        "from the base's file.",
+        "Each source leads to the line of the document that shows the value. The values of a base "
+        "are from the base's file.",
         _source_table(name),
         _difference_part(name),
         "## The file",
@@ -97,8 +97,8 @@ def _state(profile: Profile) -> str:
 def _script_part(name: str) -> str:
     return "\n\n".join(
         [
-            f"[Make a script for this cluster](../{_form(name)}){{ .md-button .md-button--primary }} "
-            "[All public sites](../sites.md){ .md-button }",
+            f"[Make a script for this cluster](../{_form(name)})"
+            "{ .md-button .md-button--primary } [All public sites](../sites.md){ .md-button }",
             "## Write a script",
             fence(f"jobgen {' '.join(_words(name))}", "bash"),
             "The options after `-N 2` are examples: the account, the time and the like are yours."
@@ -128,15 +128,18 @@ def _difference_part(name: str) -> str:
         return ""
     document = sources_of(_generator().profiles.tree_of(name)).documents[mark]
     rows = [
-        (f"[{each['line']}]({document.link}#L{each['line']})", f"`{each['theirs']}`")
-        + (inline(str(each["ours"])), inline(str(each["why"])))
+        (
+            f"[{each['line']}]({document.link}#L{each['line']})",
+            f"`{each['theirs']}`",
+            *(inline(str(each[name])) for name in ("ours", "why")),
+        )
         for each in facts.get("differs", [])
     ]
     lines = table(("Line", "There", "In ours", "Why"), rows)
     return "\n\n".join(
         [
             "## What differs from the site's own script",
-            f"The site publishes [this script]({document.link}). Its lines that ours has otherwise:",
+            f"The site publishes [this script]({document.link}). In ours, these lines differ:",
             lines if rows else "None.",
         ]
     )
