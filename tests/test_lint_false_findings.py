@@ -318,9 +318,9 @@ def test_variable_that_is_given_from_outside_is_not_only_in_a_comment(text: str)
         ("sites/lumi-g", "#SBATCH --time={}", "48:00:00", "3-0"),
         ("sites/lumi-g", "#SBATCH -p small-g,dev-g\n#SBATCH -N {}", "32", "33"),
         ("sites/lumi-g", "#SBATCH -p bench\n#SBATCH -N {}", "2000", "many"),
-        ("sites/polaris", "#PBS -q debug\n#PBS -l select=1,walltime={}", "01:00:00", "168:00:01"),
-        ("sites/polaris", "#PBS -q debug\n#PBS -l select={}:ncpus=64", "496", "497"),
-        ("sites/polaris", "#PBS -q debug\n#PBS -l nodes={}:ppn=64", "496", "497"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l select=1,walltime={}", "01:00:00", "01:00:01"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l select={}:ncpus=64", "2", "3"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l nodes={}:ppn=64", "2", "3"),
     ],
 )
 def test_limits_are_those_of_the_script_s_partition(

@@ -187,12 +187,18 @@ def test_the_limits_of_a_cluster_are_beside_their_fields(answer: Answer) -> None
         "time": "at most 48:00:00 on standard-g",
         "partition": partitions,
         "queue": partitions,
+        "exclusive": "the site gives whole nodes",
     }
     found = answer(form={**lumi, "partition": "small-g,dev-g"})["limits"]
     assert found["nodes"] == "at most 4 on small-g or 32 on dev-g"
     assert found["time"] == "at most 72:00:00 on small-g or 3:00:00 on dev-g"
     own = {"profile": "-", "profile_text": "scheduler: slurm\nlimits: {nodes: 8}\n"}
     assert answer(form=own)["limits"] == {"nodes": "at most 8"}
+    text = "scheduler: slurm\nnode: {gpus: 4}\nlimits: {nodes: 8, min_nodes: 2, gpus: 16}\n"
+    assert answer(form={"profile": "-", "profile_text": text})["limits"] == {
+        "nodes": "at least 2, at most 8",
+        "gpus_per_node": "at most 4; of the job, at most 16",
+    }
     assert answer(form={"profile": "-", "profile_text": "a: b"})["limits"] == {}
 
 

@@ -7,27 +7,24 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
+from jobgen.cli.mistakes.missing_profile import profile_problem
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.generator import find_profiles
 from jobgen.other_words.search import habits
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
-from jobgen.profiles.login_node import host_names, profiles_of
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import options_of, quote, split_words
 
-_MOST_NAMES = 5  # the most profiles in one message
 _SETTINGS = (".yaml", ".yml", ".toml", ".json", ".ini", ".cfg")  # names of small files of code
 _SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that can only be a Python script
 
 
 def check_habits(job: Job, script: str | None) -> None:
     """Raise JobgenError for values as other tools have them; `script` is the value of -o."""
-    found = [*_profile_problem(job), *_several_values(job)]
+    found = [*profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _missing_value(job.command, flag, value)
         found += _value_problems(job.command, flag, value)
@@ -113,38 +110,6 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
                 hint = hint.format(*words, **more, raw=raw)
                 yield Problem(Mark(flag), text, "value", hint)
                 return
-
-
-def _profile_problem(job: Job) -> Iterator[Problem]:
-    """The problem of a job without a profile, also if a profile is named as partition or queue."""
-    if job.profile is not None or job.command == "local":
-        return
-    name = job.partition or job.queue
-    if name in profile_files():
-        text = f"no profile is named, and {name} is one"
-        yield Problem(Mark("--profile"), text, "usage", f"write --profile {name}")
-    elif job != Job(job.command):
-        from jobgen.planner.assembly import command_words  # only a mistake needs it
-
-        of_host = profiles_of(host_names(), os.environ, find_profiles())
-        own = of_host[0] if len(of_host) == 1 else "NAME"
-        line = " ".join(map(quote, command_words(job._replace(profile=own))))
-        names = ", ".join(of_host or islice(_fitting_profiles(job.command), _MOST_NAMES))
-        hint = f"write: {line}; a NAME is {names} or another one of `jobgen profiles list`"
-        hint += "; `jobgen detect` writes one for the cluster here"
-        if of_host:
-            hint = f"this is a login node of {' or '.join(of_host)}; write: {line}"
-        yield Problem(Mark("--profile"), "no profile is named", "usage", hint)
-
-
-def _fitting_profiles(command: str) -> Iterator[str]:
-    """The profiles for the scheduler of a command, the user's own first."""
-    from jobgen.cli.mistakes.other_commands import command_of
-
-    for name in profile_files():
-        own = command_of(name)
-        if own == command or (own in BATCH and command not in BATCH):
-            yield name
 
 
 def _several_values(job: Job) -> Iterator[Problem]:
