@@ -45,6 +45,8 @@ from jobgen.trainers.checkup.printing import (
     report,
     verdict_lines,
 )
+from jobgen.trainers.checkup.proof import Proof
+from jobgen.trainers.checkup.proving import conclude_proof, prove
 from jobgen.trainers.shared.backends import WITH_GLOO
 from jobgen.trainers.shared.rank import GPU, choose_device
 from jobgen.trainers.shared.variables import rank_from_environment
@@ -68,11 +70,15 @@ def parse_arguments() -> argparse.Namespace:
     add("--only", choices=["all-reduce"], help="measure nothing else, and write no file")
     add("--from", type=parse_size, default="4K", dest="smallest", help="size (%(default)s)")
     add("--to", type=parse_size, dest="largest", help="size (256M; 16M on CPUs)")
+    add("--proof", metavar="FILE", help="the short form, for `jobgen profiles prove`: writes this")
+    add("--of", type=json.loads, metavar="JSON", help="what that command says in the proof")
     add("--repeat", type=int, default=20, metavar="N", help="times for each size (%(default)s)")
     args = parser.parse_args()
     args.largest = args.largest or parse_size("256M" if GPU else "16M")
     if args.repeat < 1 or args.smallest > args.largest:
         parser.error("--repeat must be 1 or more, and --from not more than --to")
+    if (args.proof is None) != (args.of is None):
+        parser.error("--proof and --of belong together")
     return args
 
 
@@ -137,7 +143,7 @@ def write_results(folder: str, results: dict[str, Any]) -> None:
 
 
 def measure(
-    args: argparse.Namespace, device: torch.device, rank: int, world: int
+    args: argparse.Namespace, device: torch.device, rank: int, world: int, proof: Proof | None
 ) -> tuple[list[Result], dict[str, Any]]:
     """Join the other ranks, and measure. Returns what each rank found, and the results."""
     error, log, right, results = "", "", False, dict[str, Any]()
@@ -147,7 +153,9 @@ def measure(
         limit = timedelta(minutes=5)
         dist.init_process_group(WITH_GLOO, rank=rank, world_size=world, timeout=limit)
         try:
-            if args.only:
+            if proof:
+                right = prove(args, device, proof)
+            elif args.only:
                 right = measure_all_sizes(args)[1]
             else:
                 results, right = measure_all(args, device)
@@ -194,15 +202,20 @@ def main() -> None:
     args = parse_arguments()
     rank, world, local_rank = rank_from_environment()
     device = choose_device(local_rank)
+    proof = None
     try:
-        if not args.only:
+        if args.proof:
+            proof = Proof(args.proof if rank == 0 else "", args.of)
+        elif not args.only:
             os.makedirs(args.folder, exist_ok=True)
     except OSError as error:
-        sys.exit(NO_FOLDER.format(args.folder, error.strerror))
-    found, results = measure(args, device, rank, world)
+        sys.exit(NO_FOLDER.format(args.proof or args.folder, error.strerror))
+    found, results = measure(args, device, rank, world, proof)
     lines, good = report(found, GPU == "cuda")
     show(*lines)
-    if not results and not args.only:
+    if proof:
+        good = conclude_proof(proof, {result.network[0] for result in found}, good)
+    elif not results and not args.only:
         show("jobgen doctor: it could not measure all, see above")
     if results:
         used = sorted({", ".join(filter(None, result.network)) for result in found})

@@ -1,12 +1,15 @@
-"""The commands `jobgen profiles`: list, show, explain, validate, schema."""
+"""The commands `jobgen profiles`: list, show, explain, validate, schema; and doctor's two."""
 
 import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import Any
 
 from jobgen.cli.app import argument, columns, command_group, option
+from jobgen.cli.commands.doctor_command import proof, prove
+from jobgen.doctor.proof import in_words, newest_proof, profile_hash
 from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planner.advice import profile_advice
@@ -27,6 +30,8 @@ MOST_VALUE_WIDTH = 60  # the most columns for values, before the origins in `pro
 PAGE_WIDTH = 80  # the columns of the page about a key
 
 profiles = command_group("profiles")
+profiles.add_command(prove)
+profiles.add_command(proof)
 
 
 @profiles.command("list")
@@ -73,6 +78,9 @@ def _profiles_show(name: str, sets: tuple[str, ...], sources: bool) -> int:
     bases = ", ".join(resolved.profile.extends)
     title = f"# {resolved.name}, on top of {bases}" if bases else f"# {resolved.name}"
     write(f"{printable(title)}\n")
+    if newest := newest_proof(resolved.name):
+        is_same = newest.hash == profile_hash(find_profiles().load(name))
+        write(f"# {in_words(newest, is_same, date.today())}\n")
     lines = [tuple(map(printable, line)) for line in _profile_lines(resolved.profile, "", resolved)]
     width = min(max(len(text) for text, _ in lines), MOST_VALUE_WIDTH)
     rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
