@@ -22,6 +22,7 @@ from jobgen.paths import bundled
 from jobgen.profiles.model import ROOT
 from jobgen.trainers.checkup.proof_words import CHECKS, NETWORKS, plain_version
 from tests.run_trainers import import_trainer
+from tests.site_build import hook
 from tests.test_cli import ROOT as CHECKOUT
 from tests.test_cli import jobgen
 
@@ -357,6 +358,28 @@ def test_show_has_the_newest_proof(
     write(file, hash="0" * 64)
     assert run_words(["profiles", "show", "sites/lumi-g"]) == 0
     assert capsys.readouterr().out.split("\n")[1].endswith("; its values have changed since")
+
+
+def test_the_page_of_a_site_has_the_newest_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_pages = hook("machine_pages")
+    monkeypatch.setattr(proofs, "bundled", lambda kind: tmp_path / kind)
+    assert machine_pages._newest_run("sites/lumi-g") == []
+    write(tmp_path / "profiles/proofs/sites/lumi-g/a.json")
+    (sentence,) = machine_pages._newest_run("sites/lumi-g")
+    assert sentence.endswith(" is of 2 nodes on 2026-11-20, with 91.4 GB/s between two of them.")
+
+
+def test_a_profile_that_ran_has_a_proof() -> None:
+    """And of the values that it has now."""
+    for name, file in find_profiles(CHECKOUT).files().items():
+        if file.is_relative_to(bundled("profiles")):
+            resolved = find_profiles(CHECKOUT).load(name)
+            if resolved.profile.state == "ran":
+                found = newest_proof(name)
+                assert found
+                assert found.hash == profile_hash(resolved), name
 
 
 def test_the_proofs_that_come_with_jobgen_are_right() -> None:

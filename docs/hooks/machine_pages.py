@@ -12,6 +12,7 @@ from make_page import PAGE
 from page_text import fence, inline, page, table
 from rule_pages import Pages
 
+from jobgen.doctor.proof import newest_proof
 from jobgen.generator import Generator
 from jobgen.page.browser.session import MACHINERY
 from jobgen.planning.parser import parse_command
@@ -64,7 +65,7 @@ def _site_page(name: str) -> str:
     is_retired = profile.state == "retired"
     return page(
         machine_title(name),
-        f"{inline(profile.description)}. {_state(profile)}",
+        f"{inline(profile.description)}. {_state(name, profile)}",
         "" if is_retired else _script_part(name),
         "## The values and their sources",
         "Each source leads to the line of the document that shows the value. The values of a base "
@@ -77,7 +78,7 @@ def _site_page(name: str) -> str:
     )
 
 
-def _state(profile: Profile) -> str:
+def _state(name: str, profile: Profile) -> str:
     """What is known of a profile, in sentences."""
     if profile.state == "retired":
         after = f" [`{profile.successor}`](../{profile.successor}.md) follows."
@@ -89,9 +90,20 @@ def _state(profile: Profile) -> str:
         "ran": "A job of several nodes has run there with it.",
     }
     parts = [texts[profile.state or "documented"]]
+    parts += _newest_run(name)
     parts += [f"The machine ends on {profile.ends}."] * bool(profile.ends)
     parts += [f"Help of the site: {inline(profile.contact or '')}."] * bool(profile.contact)
     return " ".join(parts)
+
+
+def _newest_run(name: str) -> list[str]:
+    """A sentence about the newest proof that a job of the profile ran on the machine."""
+    proof = newest_proof(name)
+    if proof is None:
+        return []
+    speed = f"{proof.bandwidth:g} GB/s between two of them"
+    link = "[newest proof](../sites.md#prove-one-on-your-machine)"
+    return [f"The {link} is of {proof.nodes} nodes on {proof.day}, with {speed}."]
 
 
 def _script_part(name: str) -> str:

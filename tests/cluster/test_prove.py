@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from jobgen.cli.app import run_words
-from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
+from tests.cluster.jobs import ON_CPU, PATH, Desk, PbsDesk, generate
+from tests.cluster.site import lab
 
 NODE = "smc-r07-08"
 WORDS = (*ON_CPU, "-N", "2", "-G", "1", "-A", "okapi-7", "--set", "network.interface=hsn0")
@@ -87,3 +88,14 @@ def test_a_rank_that_is_killed(
     monkeypatch.chdir(desk.folder)
     assert run_words(["profiles", "proof", FILE]) == 1
     assert f"{FILE}: mi210 did not pass on " in capsys.readouterr().out
+
+
+@pytest.mark.thorough
+def test_two_nodes_of_pbs(pbs: PbsDesk) -> None:
+    words = ("profiles", "prove", "eap", *lab(ranks=1), "-N", "2", "--json", "p.json")
+    done = pbs.site.wait(pbs.send(generate(*words, cwd=pbs.folder)), pbs.folder)
+    assert done.status == 0, done.output
+    values = json.loads((pbs.folder / "p.json").read_text())
+    assert values["passed"], done.output
+    assert (values["profile"], values["nodes"], values["ranks"]) == ("eap", 2, 2)
+    assert str(pbs.folder) not in (pbs.folder / "p.json").read_text()
