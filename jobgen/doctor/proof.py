@@ -18,7 +18,7 @@ from jobgen.paths import bundled, is_plain_name, to_path
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import is_record, keys_of
-from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.profiles.search import ProfileSearch, is_profile_path
 from jobgen.trainers.checkup.proof_words import CHECKS, FORMAT, NETWORKS, PROGRAMS, VERSION
 
@@ -208,3 +208,10 @@ def in_words(proof: Proof, is_same: bool, today: date) -> str:
     text = f"ran on {proof.nodes} nodes on {proof.day} ({age}), {speed}"
     text += f", with {' '.join(proof.options)}" if proof.options else ""
     return text if is_same else f"{text}; its values have changed since"
+
+
+def newest_in_words(profiles: Profiles, name: str, today: date) -> str:
+    """The newest proof of a profile, by its name or its file; "" if there is none."""
+    found = newest_proof(profile_name(profiles, name))
+    is_same = found is not None and found.hash == profile_hash(profiles.load(name))
+    return in_words(found, is_same, today) if found else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobgen.cli.app import argument, columns, command_group, option
 from jobgen.cli.commands.doctor_command import proof, prove
-from jobgen.doctor.proof import in_words, newest_proof, profile_hash, profile_name
+from jobgen.doctor.proof import newest_in_words
 from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planner.advice import profile_advice
@@ -78,9 +78,8 @@ def _profiles_show(name: str, sets: tuple[str, ...], sources: bool) -> int:
     bases = ", ".join(resolved.profile.extends)
     title = f"# {resolved.name}, on top of {bases}" if bases else f"# {resolved.name}"
     write(f"{printable(title)}\n")
-    if newest := newest_proof(profile_name(loader, name)):
-        is_same = newest.hash == profile_hash(loader.load(name))
-        write(f"# {in_words(newest, is_same, date.today())}\n")
+    if words := newest_in_words(loader, name, date.today()):
+        write(f"# {words}\n")
     lines = [tuple(map(printable, line)) for line in _profile_lines(resolved.profile, "", resolved)]
     width = min(max(len(text) for text, _ in lines), MOST_VALUE_WIDTH)
     rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
