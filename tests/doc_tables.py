@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -98,32 +98,69 @@ def _first_line(documented: object) -> str:
 
 def site_table() -> str:
     """Every bundled public site and machine type: what it is, and what is known of its profile."""
-    heads = ("Profile", "Machine", "Scheduler", "GPUs of a node", "Fabric", "Ranks", "You give")
-    heads += ("State", "Read")
-    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     given = {site.name: _given(site.options) for site in SITES}
+    heads = ("Profile", *_MACHINE, "Ranks", "You give", "State", "Read")
+    rows = []
+    for name, profile in _sites():
+        documents = sources_of(find_profiles().tree_of(name)).documents.values()
+        read = min((each.read or "" for each in documents), default="")
+        options = ", ".join(f"`{each}`" for each in given.get(name, [])) or "nothing"
+        cells = (_starts(profile), options, _state(profile), read)
+        rows.append((f"`{name}`", *_machine_cells(name, profile), *cells))
+    return _lines(heads, rows)
+
+
+def machine_table() -> str:
+    """The same in short, for the start page."""
+    rows = [
+        (f"`{name}`", *_machine_cells(name, profile), _state(profile)) for name, profile in _sites()
+    ]
+    return _lines(("Profile", *_MACHINE, "State"), rows)
+
+
+_MACHINE = ("Machine", "GPUs of a node", "Fabric", "Scheduler")
+
+
+def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _sites() -> list[tuple[str, Profile]]:
+    """The bundled sites and machine types, sites first."""
     loader = find_profiles()
-    for name in sorted(loader.files()):
-        if name.startswith(("sites/", "machines/")):
-            cells = _site_cells(name, loader.load(name).profile, given.get(name, []))
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    names = [name for name in loader.files() if name.startswith(("sites/", "machines/"))]
+    order = sorted(names, key=lambda name: (name.startswith("machines/"), name))
+    return [(name, loader.load(name).profile) for name in order]
 
 
-def _site_cells(name: str, profile: Profile, given: list[str]) -> list[str]:
-    documents = sources_of(find_profiles().tree_of(name)).documents.values()
-    machine, *_ = re.split(r", (?=\d)", profile.description)
-    gpus = f"{profile.node.gpus} {profile.node.gpu}" if profile.node.gpus else ""
-    fabric = next((each.partition("/")[2] for each in _bases(name) if "fabrics/" in each), "")
+def _machine_cells(name: str, profile: Profile) -> tuple[str, str, str, str]:
+    """The machine, the GPUs of a node, the fabric and the scheduler."""
+    machine, *rest = re.split(r", (?=\d)", profile.description, maxsplit=1)
+    gpus = re.split(r" a node|, | on a node", rest[0])[0] if rest else f"{profile.node.gpus}"
+    words = profile.description.split(", ")
+    named = next((each for each in words if each.lower().split()[0] in FABRICS), "")
+    base = next((each.partition("/")[2] for each in _bases(name) if "fabrics/" in each), "")
+    return machine, gpus, named or FABRICS.get(base, ""), str(profile.scheduler)
+
+
+FABRICS = {
+    "efa": "EFA",
+    "ethernet": "Ethernet",
+    "infiniband": "InfiniBand",
+    "slingshot": "Slingshot",
+    "gib": "gIB",
+    "tcpx": "TCPX",
+    "tcpxo": "TCPXO",
+    "roce": "RoCE",
+}
+
+
+def _state(profile: Profile) -> str:
     state = profile.state or ""
     if profile.ends:
         state += f", ends {profile.ends}" + f", see `{profile.successor}`" * bool(profile.successor)
-    return [
-        *(f"`{name}`", machine, str(profile.scheduler), gpus, fabric, _starts(profile)),
-        ", ".join(f"`{each}`" for each in given) or "nothing",
-        state,
-        min((each.read or "" for each in documents), default=""),
-    ]
+    return state
 
 
 def _bases(name: str) -> tuple[str, ...]:
@@ -188,4 +225,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits": limit_table,
     "plan": plan_table,
     "sites": site_table,
+    "machines": machine_table,
 }

@@ -25,6 +25,7 @@ from jobgen.api.calls import ARGUMENTS, with_arguments
 from jobgen.cli.app import run_words
 from jobgen.cli.mistakes.job_checks import check_habits
 from jobgen.errors import JobgenError
+from jobgen.generator import find_profiles
 from jobgen.paths import bundled
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import Option
@@ -60,7 +61,8 @@ def with_scheduler() -> dict[str, str]:
     """The bundled profiles that make scripts, each with its command."""
     found = {}
     for name in profile_files(Path(os.devnull), environ={}):
-        if not name.startswith("fabrics/"):
+        is_retired = find_profiles().load(name).profile.state == "retired"
+        if not name.startswith("fabrics/") and not is_retired:
             found[name] = jobgen.plan(name, ["true"], nodes=1).command[1]
     return found
 

@@ -94,7 +94,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """The text of a page for the site; the start page has the whole width, and real outputs."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
-        markdown = with_outputs(markdown)
+        markdown = with_page_of_each(with_outputs(markdown))
     if page.file.src_uri == "sites.md":
         page.meta["hide"] = ["toc"]  # its table needs the room
         markdown = with_page_of_each(markdown)

@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts smc-r07-07 -G 2
 # sha256 of the other lines: 517cfef0e33824ad
-# made of jobgen 1.1.0, profile 91a466bb, template ea334207, trainer 63a4d069
+# made of jobgen 1.1.0, profile 91a466bb, template ea334207, trainer 96b0538f
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----

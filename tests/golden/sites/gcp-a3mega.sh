@@ -8,21 +8,20 @@
 #SBATCH --partition=a3mega
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=208
 #SBATCH --gpus-per-node=8
 #SBATCH --exclusive
 #SBATCH --mem=0
-#SBATCH --output=%x-%j.out
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-[[ ! ${SLURM_CPUS_PER_TASK-} ]] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # of sbatch -c
-job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
+job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda cores=208 arch=x86_64
 interface=enp0s12 port=12345
 join_timeout=900 read_timeout=300  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
-each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
-  -K0)
+each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
 start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank

@@ -19,7 +19,7 @@
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=4 gpu_api=cuda arch=x86_64
-interface=ib0 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
+interface=ib0 port=$((10000 + SLURM_JOB_ID % 20000))
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py

@@ -19,7 +19,7 @@
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda cores=56 arch=x86_64
-interface=hsn0 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
+interface=hsn0 port=$((10000 + SLURM_JOB_ID % 20000))
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
@@ -46,13 +46,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_SOCKET_IFNAME='=hsn0,hsn1,hsn2,hsn3'
   export NCCL_NET='AWS Libfabric'  # Fails without aws-ofi-nccl, instead of using slow TCP.
   export FI_PROVIDER=cxi  # Libfabric's provider for Slingshot (efa, in old scripts, is AWS's).
-  export NCCL_CROSS_NIC=1  # Rings may use all adapters of a node.
-  export NCCL_NET_GDR_LEVEL=3  # As LUMI has it; the same as PHB.
-  export FI_MR_CACHE_MONITOR=userfaultfd  # Notices freed memory; the default can deadlock.
-  export FI_CXI_DISABLE_HOST_REGISTER=1  # Host memory registered with CUDA can deadlock NCCL.
-  export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
-  export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
-  export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export NCCL_NET_GDR_LEVEL=PHB  # RDMA from GPU memory whenever possible.
   # MIOpen's caches on the node, not in the home folder.
   export MIOPEN_USER_DB_PATH="/tmp/$USER-miopen-cache-$SLURM_JOB_ID"
   export MIOPEN_CUSTOM_CACHE_DIR="/tmp/$USER-miopen-cache-$SLURM_JOB_ID"  # The same.
@@ -64,12 +58,10 @@ software() {  # on each node: Python, torch and the variables of every rank
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local name variables=(PYTHONUNBUFFERED OMP_NUM_THREADS GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME
-    NCCL_NET FI_PROVIDER NCCL_CROSS_NIC NCCL_NET_GDR_LEVEL FI_MR_CACHE_MONITOR
-    FI_CXI_DISABLE_HOST_REGISTER FI_CXI_DEFAULT_CQ_SIZE FI_CXI_DEFAULT_TX_SIZE FI_CXI_RX_MATCH_MODE
-    MIOPEN_USER_DB_PATH MIOPEN_CUSTOM_CACHE_DIR TORCH_HOME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE
-    TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE SLURM_JOB_ID SLURM_JOB_NAME
-    SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS
-    SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+    NCCL_NET FI_PROVIDER NCCL_NET_GDR_LEVEL MIOPEN_USER_DB_PATH MIOPEN_CUSTOM_CACHE_DIR TORCH_HOME
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE
+    SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID
+    SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   for name in "${variables[@]}"; do
     if [[ -v $name ]]; then export "SINGULARITYENV_$name=${!name}"; fi
   done

@@ -63,7 +63,7 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the trainer elastic_ddp, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(94 lines with the fingerprint 63a4d069)
+(97 lines with the fingerprint 96b0538f)
 PYTHON
 )
 

@@ -28,6 +28,6 @@ ranks() {
 
 # ---- the trainer elastic_ddp, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(94 lines with the fingerprint 63a4d069)
+(97 lines with the fingerprint 96b0538f)
 PYTHON
 )
