@@ -9,6 +9,7 @@
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=192
+#SBATCH --gpus-per-node=8
 #SBATCH --exclusive
 
 # ---- the job: all that differs from other scripts is above the machinery ----
