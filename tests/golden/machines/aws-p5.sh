@@ -8,12 +8,11 @@
 #SBATCH --partition=gpu
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
-#SBATCH --cpus-per-task=192
 #SBATCH --exclusive
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
+[[ ! ${SLURM_CPUS_PER_TASK-} ]] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # of sbatch -c
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
@@ -28,7 +27,8 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PATH=$VIRTUAL_ENV/bin:$PATH
   ls -L "$VIRTUAL_ENV/bin/python3" > /dev/null  # fails if it is not there
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
-  export OMP_NUM_THREADS=24  # Cores of one rank; torchrun's default is 1.
+  # The profile has no node.cpus to share out; each rank would use all cores.
+  export OMP_NUM_THREADS=1
   # Fail if the plugin aws-ofi-nccl is missing; NCCL would use slow TCP and not say so.
   export NCCL_NET='AWS Libfabric'
   # A fork (DataLoader workers) fails with "Cannot allocate memory" if huge pages run out.
