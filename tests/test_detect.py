@@ -936,3 +936,21 @@ def test_the_probe_of_pbs_requests_what_the_site_wants(pbs_login: LoginNode) -> 
     assert lines[lines.index("-A") + 1] == "me"
     assert "filesystems=home" in lines
     assert "walltime=00:01:00" in lines
+
+
+def test_a_profile_starts_from_that_of_the_login_node_s_site(slurm_login: LoginNode) -> None:
+    """A variable of the site names it; what Slurm says wins over the site's documents."""
+    env = {"PATH": str(slurm_login.bin), "HOME": str(slurm_login.folder)}
+    env["SYSTEMNAME"] = "juwelsbooster"
+    done = jobgen("detect", "-o", "mine.yaml", cwd=slurm_login.folder, env=env)
+    assert done.returncode == 0, done.stderr
+    text = (slurm_login.folder / "mine.yaml").read_text()
+    assert "# This is a login node of sites/juwels-booster" in text
+    assert values(text)["extends"] == "sites/juwels-booster"
+    assert values(text)["partition"] == "gpu"
+    shown = jobgen("profiles", "show", "mine.yaml", cwd=slurm_login.folder).stdout.decode()
+    assert re.search(r'^  interface: \["ib0"\] +# .*sites/juwels-booster', shown, re.MULTILINE)
+    assert re.search(r'^partition: "gpu" +# .*mine.yaml', shown, re.MULTILINE)
+    env["SYSTEMNAME"] = "another"
+    done = jobgen("detect", cwd=slurm_login.folder, env=env)
+    assert "extends" not in values(done.stdout)
