@@ -75,10 +75,10 @@ def test_the_script_is_that_of_a_job_of_doctor(tmp_path: Path) -> None:
 
 
 def test_the_script_for_pbs_with_another_file(tmp_path: Path) -> None:
-    words = ("-N", "3", "-t", "5m", "-q", "debug", "-A", "okapi", "--json", "out/p.json")
+    words = ("-N", "2", "-t", "5m", "-q", "debug", "-A", "okapi", "--json", "out/p.json")
     done = jobgen("profiles", "prove", "sites/polaris", *words, cwd=tmp_path)
     text = done.stdout.decode()
-    assert "\n#   jobgen qsub --profile sites/polaris -N 3 -t 5m -q debug -A okapi " in text
+    assert "\n#   jobgen qsub --profile sites/polaris -N 2 -t 5m -q debug -A okapi " in text
     assert " -- --proof out/p.json --of " in text
     assert facts_in(text)["options"] == ["-t", "-q", "-A"]
 
@@ -298,6 +298,30 @@ def test_the_scheduler_s_version(
     assert trainer.version_of_program(words, before) == version
     monkeypatch.undo()
     assert trainer.version_of_program(("/nonexistent",), before) == ""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("cuda", "hip", "found"),
+    [
+        ("13.0", None, {"cuda": "13.0"}),
+        (None, "6.4.43484-123eb5128", {"rocm": "6.4.43484"}),
+    ],
+)
+def test_the_versions_on_gpus(
+    cuda: str | None, hip: str | None, found: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch", reason="the trainers need torch")
+    trainer = import_trainer("doctor")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda.nccl, "version", lambda: (2, 28, 9))
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    monkeypatch.setattr(torch.version, "hip", hip)
+    versions = trainer.versions("1.1.0")
+    assert versions.pop("nccl") == "2.28.9"
+    assert versions.keys() == {"jobgen", "python", "torch", *found}
+    assert versions.items() >= found.items()
 
 
 def hash_of(folder: Path, *lines: str) -> str:
