@@ -403,6 +403,20 @@ def test_without_a_walltime_the_longest_warning() -> None:
 
 
 @pytest.mark.parametrize(
+    ("engine", "gpu", "option"),
+    [("singularity", "amd", "--rocm=false"), ("docker", "nvidia", "--gpus=2")],
+)
+def test_an_option_of_the_profile_replaces_the_one_for_its_gpus(
+    engine: str, gpu: str, option: str
+) -> None:
+    container = f"{{engine: {engine}, image: i, options: ['{option}']}}"
+    base = ("software.container=null", f"node.gpu={gpu}", f"software.container={container}")
+    found = planned(set_values=base).software.container
+    assert found is not None
+    assert found.options == (option,)
+
+
+@pytest.mark.parametrize(
     ("engine", "gpu", "given"),
     [
         ("podman", "amd", {"devices": ("/dev/kfd", "/dev/dri"), "groups": ("keep-groups",)}),

@@ -62,6 +62,8 @@ def with_container(
         mounts += tuple(f"{folder}:{folder}" for folder, is_used in own.items() if is_used)
     vendor = plan.node.gpu if plan.request.gpus_per_node else "none"
     devices, groups, gpu_mounts, gpu_options = _gpu_needs(container.engine, vendor)
+    given = {option.partition("=")[0] for option in container.options}
+    gpu_options = tuple(each for each in gpu_options if each.partition("=")[0] not in given)
     planned = container._replace(
         image=_image(container.engine, container.image or ""),
         mounts=(*mounts, *gpu_mounts),
