@@ -30,35 +30,25 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=32  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET='AWS Libfabric'  # Fails without aws-ofi-nccl, instead of using slow TCP.
-  export FI_PROVIDER=cxi  # Libfabric's provider for Slingshot (efa, in old scripts, is AWS's).
-  export NCCL_PROTO='^LL128'  # LL128 can corrupt data silently over Slingshot (NVIDIA/nccl#2001).
-  export FI_CXI_RDZV_THRESHOLD=0  # No eager messages, which may corrupt data (shs-ccl-docs#21).
   export FI_CXI_RDZV_GET_MIN=0  # The receiver may fetch messages of any size (fi_cxi(7)).
-  export FI_CXI_RDZV_EAGER_SIZE=0  # No eager part in front of a long message (fi_cxi(7)).
-  export FI_HMEM_CUDA_USE_GDRCOPY=0  # No GDRCopy, as HPE advises for the same reason.
   export NCCL_CROSS_NIC=1  # Rings may use all adapters of a node.
   export NCCL_NET_GDR_LEVEL=PHB  # The adapter reaches GPU memory up to the same host bridge.
-  # Notices freed memory; with CUDA, the default can miss it or deadlock.
-  export FI_MR_CACHE_MONITOR=userfaultfd
+  export FI_MR_CACHE_MONITOR=userfaultfd  # Notices freed memory.
   export FI_CXI_DISABLE_HOST_REGISTER=1  # Host memory registered with CUDA can deadlock NCCL.
-  export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
-  export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
-  export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export NCCL_SOCKET_IFNAME=hsn  # All interfaces whose names begin so.
   export HDF5_USE_FILE_LOCKING=FALSE  # NERSC's examples set it for HDF5 files.
   export PYTHONUSERBASE="$HOME/.local/perlmutter/nersc_pytorch_25.06.01"
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export GLOO_SOCKET_IFNAME="$interface"
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   # The site mounts its file systems. Variables of the job arrive, but the image's own win over them;
   # --env wins over both, and takes no empty value.
-  local name passed=() variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET FI_PROVIDER NCCL_PROTO
-    FI_CXI_RDZV_THRESHOLD FI_CXI_RDZV_GET_MIN FI_CXI_RDZV_EAGER_SIZE FI_HMEM_CUDA_USE_GDRCOPY
+  local name passed=() variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET FI_CXI_RDZV_GET_MIN
     NCCL_CROSS_NIC NCCL_NET_GDR_LEVEL FI_MR_CACHE_MONITOR FI_CXI_DISABLE_HOST_REGISTER
-    FI_CXI_DEFAULT_CQ_SIZE FI_CXI_DEFAULT_TX_SIZE FI_CXI_RX_MATCH_MODE HDF5_USE_FILE_LOCKING
-    PYTHONUSERBASE GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE
-    TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
+    NCCL_SOCKET_IFNAME HDF5_USE_FILE_LOCKING PYTHONUSERBASE GLOO_SOCKET_IFNAME
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
   for name in "${variables[@]}"; do
     if [[ ${!name-} ]]; then passed+=(--env="$name=${!name}"); fi
   done
