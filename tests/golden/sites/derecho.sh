@@ -39,11 +39,9 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_SOCKET_IFNAME='=hsn0,hsn1,hsn2,hsn3'
   export NCCL_NET='AWS Libfabric'  # Fails without aws-ofi-nccl, instead of using slow TCP.
   export FI_PROVIDER=cxi  # Libfabric's provider for Slingshot (efa, in old scripts, is AWS's).
-  export NCCL_PROTO='^LL128'  # LL128 can corrupt data silently over Slingshot (NVIDIA/nccl#2001).
   export FI_CXI_RDZV_THRESHOLD=0  # No eager messages, which may corrupt data (shs-ccl-docs#21).
   export FI_CXI_RDZV_GET_MIN=0  # The receiver may fetch messages of any size (fi_cxi(7)).
   export FI_CXI_RDZV_EAGER_SIZE=0  # No eager part in front of a long message (fi_cxi(7)).
-  export FI_HMEM_CUDA_USE_GDRCOPY=0  # No GDRCopy, as HPE advises for the same reason.
   export NCCL_CROSS_NIC=1  # Rings may use all adapters of a node.
   export NCCL_NET_GDR_LEVEL=PHB  # The adapter reaches GPU memory up to the same host bridge.
   export FI_MR_CACHE_MONITOR=userfaultfd  # Notices freed memory; the default can deadlock.
