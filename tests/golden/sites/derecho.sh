@@ -38,17 +38,11 @@ software() {  # on each node: Python, torch and the variables of every rank
   # For NCCL's first contact; = means exactly this name.
   export NCCL_SOCKET_IFNAME='=hsn0,hsn1,hsn2,hsn3'
   export NCCL_NET='AWS Libfabric'  # Fails without aws-ofi-nccl, instead of using slow TCP.
-  export FI_PROVIDER=cxi  # Libfabric's provider for Slingshot (efa, in old scripts, is AWS's).
-  export FI_CXI_RDZV_THRESHOLD=0  # No eager messages, which may corrupt data (shs-ccl-docs#21).
-  export FI_CXI_RDZV_GET_MIN=0  # The receiver may fetch messages of any size (fi_cxi(7)).
-  export FI_CXI_RDZV_EAGER_SIZE=0  # No eager part in front of a long message (fi_cxi(7)).
   export NCCL_CROSS_NIC=1  # Rings may use all adapters of a node.
   export NCCL_NET_GDR_LEVEL=PHB  # The adapter reaches GPU memory up to the same host bridge.
   export FI_MR_CACHE_MONITOR=userfaultfd  # Notices freed memory; the default can deadlock.
   export FI_CXI_DISABLE_HOST_REGISTER=1  # Host memory registered with CUDA can deadlock NCCL.
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
-  export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
-  export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
   export NCCL_IB_DISABLE=1  # Derecho has no InfiniBand.
   export NCCL_SHM_DISABLE=1  # Some nodes hung with NCCL's shared memory.
   export NCCL_NCHANNELS_PER_NET_PEER=4  # More channels to each other node.
