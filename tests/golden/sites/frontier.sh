@@ -48,7 +48,6 @@ software() {  # on each node: Python, torch and the variables of every rank
   # For NCCL's first contact; = means exactly this name.
   export NCCL_SOCKET_IFNAME='=hsn0,hsn1,hsn2,hsn3'
   export NCCL_NET=OFI  # Fail if RCCL's plugin is missing; RCCL would use slow TCP and not say so.
-  export FI_PROVIDER=cxi  # Libfabric's provider for Slingshot (efa, in old scripts, is AWS's).
   export FI_CXI_RDZV_THRESHOLD=0  # No eager messages, which may corrupt data (shs-ccl-docs#21).
   export FI_CXI_RDZV_GET_MIN=0  # The receiver may fetch messages of any size (fi_cxi(7)).
   export FI_CXI_RDZV_EAGER_SIZE=0  # No eager part in front of a long message (fi_cxi(7)).
