@@ -37,7 +37,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DISABLE_HOST_REGISTER=1  # Host memory registered with CUDA can deadlock NCCL.
   export NCCL_SOCKET_IFNAME=hsn  # All interfaces whose names begin so.
   export HDF5_USE_FILE_LOCKING=FALSE  # NERSC's examples set it for HDF5 files.
-  export PYTHONUSERBASE="$HOME/.local/perlmutter/nersc_pytorch_25.06.01"
+  export PYTHONUSERBASE="$HOME/.local/perlmutter/nersc_pytorch_26.01.01"
   export GLOO_SOCKET_IFNAME="$interface"
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
@@ -52,8 +52,8 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   for name in "${variables[@]}"; do
     if [[ ${!name-} ]]; then passed+=(--env="$name=${!name}"); fi
   done
-  exec shifter --image=docker:nersc/pytorch:25.06.01 --module=gpu,nccl-plugin "${passed[@]}" \
-    "$@"
+  exec shifter --image=docker:nersc/pytorch:26.01.01 --module=gpu,nccl-cu13-plugin \
+    "${passed[@]}" "$@"
 }
 
 ranks() {  # srun starts this for each rank; the machinery sets head
