@@ -46,6 +46,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
   export NCCL_COLLNET_ENABLE=1  # ALCF measured this to be best.
   export OMP_NUM_THREADS=8  # Each rank is bound to 8 cores.
+  export TMPDIR=/tmp  # Sockets of DataLoader workers; in a longer path their names can be too long.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
   [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
