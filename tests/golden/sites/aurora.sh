@@ -39,6 +39,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export CCL_KVS_MODE=mpi  # oneCCL's first contact, too.
   export FI_MR_CACHE_MONITOR=userfaultfd  # Notices freed memory.
   export OMP_NUM_THREADS=4  # Each rank is bound to 4 cores.
+  export TMPDIR=/tmp  # Sockets of DataLoader workers; in a longer path their names can be too long.
 }
 
 ranks() {  # mpiexec starts this for each rank; the machinery sets head
