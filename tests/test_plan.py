@@ -416,6 +416,17 @@ def test_an_option_of_the_profile_replaces_the_one_for_its_gpus(
     assert found.options == (option,)
 
 
+def test_the_runscript_of_an_image_starts_the_command_where_the_site_does_so() -> None:
+    container = "software.container={engine: singularity, image: i.sif, runscript: %s}"
+    for value, word in (("true", "run"), ("false", "exec")):
+        job = Job(
+            "sbatch", profile="mi210", set_values=("software.container=null", container % value)
+        )
+        assert f"  exec singularity {word} --cleanenv" in helpers.script(job)
+    with pytest.raises(JobgenError, match="podman has no `run` beside `exec`; apptainer or sing"):
+        planned(set_values=("software.container.runscript=true",))
+
+
 @pytest.mark.parametrize(
     ("engine", "gpu", "given"),
     [

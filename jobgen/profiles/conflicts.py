@@ -82,6 +82,9 @@ def _software(profile: Profile, note: Note) -> None:
             hint = "ranks run in the container, and do not see it: keep one of the two"
             note(f"software.{name}", f"`{name}` and `container` are both set", hint)
     engine = ENGINES[container.engine]
+    if container.runscript and not engine.ends_with_processes:
+        text = f"{container.engine} has no `run` beside `exec`"
+        note("software.container.runscript", text, "apptainer or singularity")
     if not engine.takes_devices:
         _host_devices(container, engine.mount_separator, note)
     if engine.is_step and profile.scheduler not in ("slurm", None):

@@ -91,6 +91,12 @@ class Container(NamedTuple):
     privileged: bool = row(
         Bool(), "podman, docker: all devices and capabilities of the host.", False
     )
+    runscript: bool = row(
+        Bool(),
+        "apptainer, singularity: the image's own runscript starts the command (`run` instead of "
+        "`exec`), as in some sites' jobs.",
+        False,
+    )
     options: tuple[str, ...] = row(
         ListOf(NODE_LINE),
         "More options of the engine, one word each.",
