@@ -129,6 +129,14 @@ ANSWER_BYTES = 1 << 21
 # logs takes all memory
 RECORD_BYTES = 1 << 21
 
+# ---- what `profiles update` reads: a release of the registry ----
+# bytes of a release of the registry, of its archive and unpacked; one has some two million; else an
+# archive of 1 MB that is all zeros takes all memory
+REGISTRY_BYTES = 1 << 26
+# files and folders of a release; one has some 300; else a release of 100,000 empty files fills the
+# folder of settings
+REGISTRY_FILES = 10_000
+
 # ---- parsing in a child process first: a large script, a dump of the flight recorder ----
 # seconds of CPU of the child process that parses; a dump of 20,000 entries takes one; else
 # tree-sitter takes 29 s for 50 kB of `a|`; hash() of tuples in tuples never ends

@@ -78,6 +78,15 @@ def settings_folder(environ: Mapping[str, str] | None = None) -> Path:
     return user_folder("XDG_CONFIG_HOME", ".config", environ)
 
 
+def registry_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the release of the registry that the user has taken (`profiles update`).
+
+    Without one, it is a path that does not exist. The link `current` is followed, so that a process
+    reads one release, also if another is taken meanwhile.
+    """
+    return Path(os.path.realpath(settings_folder(environ) / "registry" / "current"))
+
+
 def trusted_folders() -> list[Path]:
     """Returns the folders whose templates may be rendered: the lines of the user's file `trusted`.
 

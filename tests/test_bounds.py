@@ -81,6 +81,8 @@ TESTS = {
     "DUMP_BYTES": "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",
     "ANSWER_BYTES": "diagnosis/test_answers.py::test_any_bytes_are_an_answer_or_a_log",
     "RECORD_BYTES": "test_runs.py::test_a_huge_record_is_none",
+    "REGISTRY_BYTES": "test_registry_update.py::test_an_archive_that_takes_all_memory_is_refused",
+    "REGISTRY_FILES": "test_registry_update.py::test_a_release_of_too_many_files_is_refused",
     "PARSE_SECONDS": "test_lint.py::test_parsing_is_bounded_in_time",
     "PARSE_MEMORY": "test_lint.py::test_parsing_is_bounded_in_memory",
     "GUARD_CHILDREN": "test_guard.py::test_connections_that_send_nothing_end_at_the_limit",

@@ -98,7 +98,7 @@ def _own_files() -> Iterator[str | Path]:
     yield from (os.devnull, Path(paths.__file__).parent, paths.bundled("templates"))
     yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     yield from ProfileSearch().folders[1:]
-    yield from (paths.settings_folder() / name for name in ("templates", "trusted"))
+    yield from (paths.settings_folder() / name for name in ("registry", "templates", "trusted"))
     yield paths.user_folder("XDG_CACHE_HOME", ".cache")  # compiled templates
 
 

@@ -41,7 +41,7 @@ COMMANDS = {
     "See what ran": {"runs": "The jobs of a folder: list, show JOBID, diff A B, again JOBID."},
     "Look up": {
         "detect": "Write a profile of the cluster that it runs on.",
-        "profiles": "The clusters: list, show NAME, explain KEY, validate FILE..., prove NAME.",
+        "profiles": "The clusters: list, show NAME, explain KEY, validate, prove NAME, update.",
         "trainers": "The packaged trainers: list, show NAME, export NAME.",
         "templates": "The templates: list, show NAME.",
         "machinery": "The parts that make the lower half of a script: list, show NAME...",

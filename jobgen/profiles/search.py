@@ -16,6 +16,7 @@ from jobgen.paths import (
     is_same_file,
     outside_error,
     project_folder,
+    registry_folder,
     settings_folder,
     to_path,
     walk,
@@ -28,17 +29,19 @@ OWN, SITES, MACHINES, BASES = (
     "Machine types of clouds, from their documents",
     "Bases, to extend",
 )
-# The folders of the bundled profiles, with their headings.
+# The folders of the profiles of jobgen and its registry, with their headings.
 _BUNDLED = {"": "Tutorials' systems", "sites": SITES, "machines": MACHINES, "fabrics": BASES}
 HEADINGS = (OWN, *_BUNDLED.values())
 
 
 def heading_of(file: Path) -> str:
     """Returns that one of HEADINGS under which a profile is listed, by its file."""
-    folder, file = bundled("profiles").resolve(), file.resolve()  # here, both may be ./profiles
-    if not file.is_relative_to(folder):
-        return OWN
-    return _BUNDLED.get(file.parent.relative_to(folder).as_posix().removeprefix("."), _BUNDLED[""])
+    file = file.resolve()  # here, it may be in ./profiles
+    for folder in (registry_folder() / "profiles", bundled("profiles").resolve()):
+        if file.is_relative_to(folder):
+            place = file.parent.relative_to(folder).as_posix().removeprefix(".")
+            return _BUNDLED.get(place, _BUNDLED[""])
+    return OWN
 
 
 class ProfileSearch:
@@ -60,6 +63,7 @@ class ProfileSearch:
         self.confined = confined
         self.environ = environ
         self.project = project_folder(within, confined or environ is not None)
+        self.registry = registry_folder(environ) / "profiles"
 
     @property
     def folders(self) -> list[Path]:
@@ -67,7 +71,7 @@ class ProfileSearch:
         variables = os.environ if self.environ is None else self.environ
         listed = [Path(p) for p in variables.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
         own = settings_folder(self.environ) / "profiles"
-        return [self.project / "profiles", *listed, own, bundled("profiles")]
+        return [self.project / "profiles", *listed, own, self.registry, bundled("profiles")]
 
     def files(self) -> dict[str, Path]:
         """Returns the file of every profile by its name, also in folders such as fabrics/.
@@ -124,10 +128,11 @@ class ProfileSearch:
         remaining = files[same[0] + 1 :] if same else files
         if not remaining:
             raise problem(mark, f"no profile `{name:.80}`", "no-profile", self._hint(name))
-        first, last = remaining[0], remaining[-1]
-        replaces_bundled = first == candidates[0] and last == candidates[-1]
+        first, *others = remaining
+        theirs = [path for path in others if path in candidates[-2:]]  # the registry's, jobgen's
         # The caller with `environ` has named the folders, and knows that a file replaces another.
-        if self.environ is None and replaces_bundled and not _same_bytes(first, last):
+        may_report = self.environ is None and first == candidates[0]
+        if may_report and theirs and not _same_bytes(first, theirs[0]):
             report_replacement(first)
         return first
 

@@ -32,7 +32,7 @@ class SourcedValue(NamedTuple):
 def sourced_values(resolved: Resolved, profiles: Profiles) -> Iterator[SourcedValue]:
     """The values that are not jobgen's defaults, in the order of the keys."""
     of_files: dict[str, Sources] = {}
-    for path, value in _leaves(resolved.profile, ""):
+    for path, value in leaves(resolved.profile):
         mark = resolved.origins.get(path)
         if mark is None or path in (*WITHOUT_SOURCE, "extends"):
             continue
@@ -59,7 +59,8 @@ def source_lines(resolved: Resolved, profiles: Profiles) -> Iterator[str]:
             yield f"    {each.link} (read on {each.document.read})"
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a profile, or of a part of it, by their paths; lists are one value."""
     if is_record(value):
         children = [(name, getattr(value, name)) for name in value._fields]
     elif isinstance(value, dict) and value:
@@ -69,4 +70,4 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield path, value
         return
     for name, child in children:
-        yield from _leaves(child, f"{path}.{name}" if path else name)
+        yield from leaves(child, f"{path}.{name}" if path else name)

@@ -1,4 +1,4 @@
-"""The commands `jobgen profiles`: list, show, explain, validate, schema; and doctor's two."""
+"""The commands `jobgen profiles`: list, show, explain, validate, update, schema; doctor's two."""
 
 import json
 import os
@@ -10,9 +10,8 @@ from typing import Any
 from jobgen.cli.app import argument, columns, command_group, option
 from jobgen.cli.commands.doctor_command import proof, prove
 from jobgen.doctor.proof import newest_in_words
-from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, printable, problem, report
+from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
-from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.profiles.login_node import host_names, is_login_node
 from jobgen.profiles.model import ROOT
@@ -21,9 +20,9 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.schema.document import example, schema_document
 from jobgen.profiles.search import BASES, HEADINGS, heading_of, profile_files
 from jobgen.profiles.yaml_tree import as_yaml
-from jobgen.schedulers import COMMANDS
+from jobgen.registry.place import release_in_use
+from jobgen.registry.validation import check_profile
 from jobgen.scripts.write import write
-from jobgen.sources.check import source_problems
 from jobgen.sources.table import source_lines
 
 MOST_VALUE_WIDTH = 60  # the most columns for values, before the origins in `profiles show`
@@ -57,6 +56,8 @@ def _profiles_list() -> int:
                 text = f"retired{', see ' + profile.successor if profile.successor else ''}: {text}"
             rows[heading].append((name, profile.scheduler or "", text))
     place = f"This is a login node of {' or '.join(of_host)}.\n\n" if of_host else ""
+    taken = release_in_use()
+    place += f"Profiles of the registry: {printable(str(taken))}.\n\n" if taken else ""
     write(place + _list_page(rows))
     for text in errors:
         report(text)
@@ -118,26 +119,41 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
     generator = Generator()
     for file in files:
         try:
-            warnings = profile_advice(generator.profiles.load(file))
-            if wrong_sources := source_problems(generator.profiles.tree_of(file)):
-                raise JobgenError(wrong_sources)
-            refused, refused_for_some = _refused_jobs(generator, file)
-            if refused:
-                raise JobgenError(refused)
-            for warning in (*warnings, *refused_for_some):
+            for warning in check_profile(generator, file):
                 report(f"warning: {warning}")
         except JobgenError as error:
-            places = {"--profile": Mark(f"FILE {file}")}
-            later = generator.later_problems(Job("", file, program=("train.py",)), error)
-            found = [
-                each._replace(mark=places.get(each.mark.file, each.mark))
-                for each in (*error.problems, *later)
-                if each.code != "no-scheduler"  # the profile may be a base for others
-            ]
-            write(f"{JobgenError(found) if found else error}\n")
+            write(f"{error}\n")
             wrong += 1
     report(f"{len(files) - wrong} of {len(files)} profiles are valid")
     return 1 if wrong else 0
+
+
+@profiles.command("update")
+@option("--from FOLDER|FILE", "The release: its folder, or its .tar.gz.", "source")
+@option("--sha256 SUM", "Its SHA-256, from the page of the release.", "checksum")
+@option("--diff", "Only show what differs; exit 1 if anything does.", "only_shows")
+@option("--yes", "Take it without a question.", "is_sure")
+@option("--remove", "Go back to the profiles that come with jobgen.", "removes")
+def _profiles_update(
+    source: str | None, checksum: str | None, only_shows: bool, is_sure: bool, removes: bool
+) -> int:
+    """Take newer profiles from a release of the registry.
+
+    jobgen fetches nothing: download the release, and copy its SHA-256 from the page of the release.
+    What differs is shown first, and lines that jobs would run before all. The release is kept in
+    ~/.config/jobgen/registry; your own profiles stay, and come before it. The SHA-256 of a folder
+    is that of its file SHA256SUMS. Example:
+
+      jobgen profiles update --from registry.tar.gz --sha256 6f7e…
+    """
+    from jobgen.registry.update import remove_release, update  # they need the reader of archives
+
+    if bool(source) == removes:
+        text = "give one of the two: a release with --from, or --remove"
+        raise problem("profiles update", text, "usage")
+    if source is None:
+        return remove_release(only_shows, is_sure)
+    return update(source, checksum, only_shows, is_sure)
 
 
 @profiles.command("schema")
@@ -232,67 +248,3 @@ def _key_page(key: Key) -> str:
     ]
     options = ", or ".join([*own, f"--set {key.path}{free}=VALUE"])
     return "\n".join([*lines, f"Option:   {options}"]) + "\n"
-
-
-def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[Problem]]:
-    """The problems of all jobs of a profile without options, and those of only some sizes.
-
-    Options may override the number of nodes, so a problem of one node only, or of two nodes only,
-    is no mistake of the profile.
-    """
-    resolved = generator.profiles.load(name)
-    if not resolved.profile.scheduler or resolved.profile.state == "retired":
-        return [], []  # a base for other profiles, or kept for its name
-    job = _trial_job(resolved, name)
-    own = _refusals(generator, resolved, job)
-    if resolved.profile.request.nodes > 1:
-        return _at_file(own, resolved, name), []
-    two = _refusals(generator, resolved, job._replace(nodes="2"))
-    for_two = {each for each in two if each.mark != Mark("-N")}  # the cluster may have one node
-    if own and two:
-        return _at_file(own | for_two, resolved, name), []
-    sizes = {"one node": own, "two nodes": for_two}
-    marked = [
-        each._replace(text=f"for {size}: {each.text}")
-        for size, found in sizes.items()
-        for each in found
-    ]
-    return [], _at_file(marked, resolved, name)
-
-
-def _trial_job(resolved: Resolved, name: str) -> Job:
-    """A job without options, but with a walltime, which a profile may leave to each job."""
-    profile = resolved.profile
-    command = COMMANDS[str(profile.scheduler)]
-    needs_time = command != "local" and not profile.request.time
-    limits = profile.limits_of_job[0][1]
-    time = limits.time or "24:00:00" if needs_time else None
-    return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
-
-
-def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
-    """The problems of a job with a program and, if the launcher can start it, with the trainer."""
-    found: set[Problem] = set()
-    for program in ((), ("train.py",)):
-        if program or resolved.profile.launch.launcher != "node":
-            try:
-                generator.plan(job._replace(program=program))
-            except JobgenError as error:
-                found.update(error.problems)
-    return found
-
-
-def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
-    """The problems, with places in the profile instead of options or defaults."""
-    profile, origins = resolved.profile, resolved.origins
-    limits = profile.limits_of_job[0][0]
-    marks = {str(mark): mark for mark in origins.values()}
-
-    def mark_of(place: str) -> Mark:
-        keys = {"-N": "request.nodes", "-t": f"{limits}.time"}
-        key = keys.get(place) or place.lstrip("-").replace("-", "_")
-        return marks.get(place) or origins.get(key) or origins.get(f"request.{key}") or Mark(name)
-
-    return sorted(
-        each if each.mark.line else each._replace(mark=mark_of(each.mark.file)) for each in problems
-    )

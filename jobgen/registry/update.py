@@ -1,0 +1,115 @@
+"""`jobgen profiles update`: shows how a release differs, and takes it if the user says so."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from jobgen.errors import JobgenError, Problem, printable, problem, report
+from jobgen.generator import Generator
+from jobgen.paths import bundled
+from jobgen.registry.difference import Difference, ReleaseProfiles, difference
+from jobgen.registry.layout import is_profile
+from jobgen.registry.page import page
+from jobgen.registry.place import release_in_use, remove_registry, take, write_files
+from jobgen.registry.release import Release, read_release
+from jobgen.registry.validation import check_profile
+from jobgen.scripts.write import write
+
+
+def update(source: str, checksum: str | None, only_shows: bool, is_sure: bool) -> int:
+    """Show how a release differs from the profiles in use, and take it; returns the exit code."""
+    release = read_release(source, checksum)
+    with _unpacked(release) as folder:
+        _check_profiles(release, folder)
+        found = difference(folder)
+        _show(found, f"of {release.name}")
+    if only_shows or not found:
+        return _without_change(found)
+    if not _is_wanted(f"take {release.name}", is_sure):
+        return 1
+    take(release)
+    report(f"the registry's profiles are those of {release_in_use()}")
+    return 0
+
+
+def remove_release(only_shows: bool, is_sure: bool) -> int:
+    """Show how the profiles in use differ from the bundled ones, and go back to these."""
+    taken = release_in_use()
+    if taken is None:
+        report("no release of the registry is in use: the profiles are those of jobgen")
+        if not only_shows:
+            remove_registry()
+        return 0
+    found = difference(None)
+    _show(found, "of jobgen")
+    if only_shows:
+        return _without_change(found)
+    if not _is_wanted(f"remove {taken.name}", is_sure):
+        return 1
+    remove_registry()
+    report("the profiles are those that come with jobgen")
+    return 0
+
+
+@contextmanager
+def _unpacked(release: Release) -> Iterator[Path]:
+    """A folder with the files of a release, which is not in use."""
+    with TemporaryDirectory(prefix="jobgen-") as temporary:
+        folder = Path(os.path.realpath(temporary), "release")
+        folder.mkdir()
+        write_files(folder, release)
+        yield folder
+
+
+def _check_profiles(release: Release, folder: Path) -> None:
+    """Raise JobgenError with what is wrong with all profiles of a release."""
+    top = folder / "profiles"
+    generator = Generator(top, confined=True, environ={})
+    generator.profiles = ReleaseProfiles(top, bundled("profiles"))
+    problems: list[Problem] = []
+    for path in sorted(filter(is_profile, release.files)):
+        try:
+            check_profile(generator, path.removeprefix("profiles/"))
+        except JobgenError as error:
+            problems += error.problems
+    if problems:
+        raise JobgenError([_in_release(each, folder, release.name) for each in problems])
+
+
+def _in_release(each: Problem, folder: Path, name: str) -> Problem:
+    """A problem with paths in the release, instead of those of the copy that was checked."""
+
+    def placed(text: str) -> str:
+        return text.replace(str(folder), name)
+
+    mark = each.mark._replace(file=placed(each.mark.file))
+    return each._replace(mark=mark, text=placed(each.text), hint=placed(each.hint))
+
+
+def _show(found: Difference, change: str) -> None:
+    for part in page(found, printable(change)):
+        write(part)
+
+
+def _without_change(found: Difference) -> int:
+    if not found:
+        report("nothing differs from the profiles in use")
+    return int(bool(found))
+
+
+def _is_wanted(action: str, is_sure: bool) -> bool:
+    """Whether the user says so: by --yes, or to a question. Raises JobgenError without both."""
+    if is_sure:
+        return True
+    if sys.stdin is None or sys.stderr is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        text = f"nobody can be asked here whether to {action:.200}; nothing was changed"
+        raise problem("--yes", text, "usage", "read the difference above, then add --yes")
+    sys.stderr.write(printable(f"Shall jobgen {action}? [y/N] "))
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    report("nothing was changed")
+    return False

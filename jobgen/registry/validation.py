@@ -1,0 +1,99 @@
+"""Checks a profile as a whole: its values, its sources, and the jobs that it makes."""
+
+from collections.abc import Iterable
+
+from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.generator import Generator
+from jobgen.planner.advice import profile_advice
+from jobgen.planning.job_options import Job
+from jobgen.profiles.resolve import Resolved
+from jobgen.schedulers import COMMANDS
+from jobgen.sources.check import source_problems
+
+
+def check_profile(generator: Generator, file: str) -> list[Problem]:
+    """Returns the warnings about the profile in a file.
+
+    Raises JobgenError with all problems of the profile, and with those that follow them.
+    """
+    try:
+        warnings = profile_advice(generator.profiles.load(file))
+        if wrong_sources := source_problems(generator.profiles.tree_of(file)):
+            raise JobgenError(wrong_sources)
+        refused, refused_for_some = _refused_jobs(generator, file)
+        if refused:
+            raise JobgenError(refused)
+        return [*warnings, *refused_for_some]
+    except JobgenError as error:
+        places = {"--profile": Mark(f"FILE {file}")}
+        later = generator.later_problems(Job("", file, program=("train.py",)), error)
+        found = [
+            each._replace(mark=places.get(each.mark.file, each.mark))
+            for each in (*error.problems, *later)
+            if each.code != "no-scheduler"  # the profile may be a base for others
+        ]
+        raise JobgenError(found) if found else error from None
+
+
+def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[Problem]]:
+    """The problems of all jobs of a profile without options, and those of only some sizes.
+
+    Options may override the number of nodes, so a problem of one node only, or of two nodes only,
+    is no mistake of the profile.
+    """
+    resolved = generator.profiles.load(name)
+    if not resolved.profile.scheduler or resolved.profile.state == "retired":
+        return [], []  # a base for other profiles, or kept for its name
+    job = _trial_job(resolved, name)
+    own = _refusals(generator, resolved, job)
+    if resolved.profile.request.nodes > 1:
+        return _at_file(own, resolved, name), []
+    two = _refusals(generator, resolved, job._replace(nodes="2"))
+    for_two = {each for each in two if each.mark != Mark("-N")}  # the cluster may have one node
+    if own and two:
+        return _at_file(own | for_two, resolved, name), []
+    sizes = {"one node": own, "two nodes": for_two}
+    marked = [
+        each._replace(text=f"for {size}: {each.text}")
+        for size, found in sizes.items()
+        for each in found
+    ]
+    return [], _at_file(marked, resolved, name)
+
+
+def _trial_job(resolved: Resolved, name: str) -> Job:
+    """A job without options, but with a walltime, which a profile may leave to each job."""
+    profile = resolved.profile
+    command = COMMANDS[str(profile.scheduler)]
+    needs_time = command != "local" and not profile.request.time
+    limits = profile.limits_of_job[0][1]
+    time = limits.time or "24:00:00" if needs_time else None
+    return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
+
+
+def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
+    """The problems of a job with a program and, if the launcher can start it, with the trainer."""
+    found: set[Problem] = set()
+    for program in ((), ("train.py",)):
+        if program or resolved.profile.launch.launcher != "node":
+            try:
+                generator.plan(job._replace(program=program))
+            except JobgenError as error:
+                found.update(error.problems)
+    return found
+
+
+def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
+    """The problems, with places in the profile instead of options or defaults."""
+    profile, origins = resolved.profile, resolved.origins
+    limits = profile.limits_of_job[0][0]
+    marks = {str(mark): mark for mark in origins.values()}
+
+    def mark_of(place: str) -> Mark:
+        keys = {"-N": "request.nodes", "-t": f"{limits}.time"}
+        key = keys.get(place) or place.lstrip("-").replace("-", "_")
+        return marks.get(place) or origins.get(key) or origins.get(f"request.{key}") or Mark(name)
+
+    return sorted(
+        each if each.mark.line else each._replace(mark=mark_of(each.mark.file)) for each in problems
+    )
