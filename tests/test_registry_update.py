@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import pty
 import random
@@ -21,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobgen import bounds
+from jobgen.agents.limit import Limit
 from jobgen.errors import JobgenError
 from jobgen.paths import bundled, registry_folder
 from jobgen.profiles.search import OWN, SITES, heading_of, profile_files
@@ -28,6 +30,7 @@ from jobgen.registry import archive, layout, place, release
 from jobgen.registry.difference import difference
 from jobgen.registry.release import Release, read_release
 from tests.helpers import jobgen
+from tests.test_prove import PROOF
 
 SLURM = """\
 description: {name}, one GPU a node
@@ -42,7 +45,7 @@ FILES = {
     "README.md": b"text of the registry",
     "profiles/sites/green.yaml": GREEN.encode(),
     "profiles/fabrics/test.yaml": FABRIC.encode(),
-    "profiles/proofs/sites/green/2026-11-29.json": b"{}",
+    "profiles/proofs/sites/green/2026-11-29.json": json.dumps(PROOF).encode(),
     "tests/sites/green.yaml": b"facts: []",
 }
 
@@ -141,6 +144,15 @@ def test_an_own_profile_extends_that_of_the_registry(tmp_path: Path) -> None:
     assert "cpus: 8" in shown
 
 
+def test_a_proof_of_the_registry_is_shown(tmp_path: Path) -> None:
+    proof = json.dumps({**PROOF, "profile": "sites/lumi-g"}).encode()
+    files = {**FILES, "profiles/proofs/sites/lumi-g/x.json": proof}
+    assert update(tmp_path, *put_archive(tmp_path, files), "--yes")[0] == 0
+    assert "\n# ran on " in run(tmp_path, "show", "sites/lumi-g")[1]
+    (registry_folder() / "profiles/proofs/sites/lumi-g/x.json").write_text("of another format")
+    assert "\n# ran on " not in run(tmp_path, "show", "sites/lumi-g")[1]
+
+
 def test_a_file_of_a_project_that_replaces_one_of_the_registry_is_reported(tmp_path: Path) -> None:
     assert update(tmp_path, *put_archive(tmp_path, FILES), "--yes")[0] == 0
     (tmp_path / "profiles/sites").mkdir(parents=True)
@@ -148,6 +160,15 @@ def test_a_file_of_a_project_that_replaces_one_of_the_registry_is_reported(tmp_p
     _, stdout, stderr = run(tmp_path, "show", "sites/green")
     assert "cpus: 1" in stdout
     assert "is used instead of jobgen's own green" in stderr
+
+
+def test_an_agent_may_read_the_registry(tmp_path: Path) -> None:
+    place.take(NEW)
+    for name in ("release.json", SITE):
+        arguments = (str(registry_folder() / name), "r", os.O_RDONLY)
+        Limit(tmp_path / "jobs").check("open", arguments)
+    with pytest.raises(PermissionError):
+        Limit(tmp_path / "jobs").check("open", (str(tmp_path / "x"), "r", os.O_RDONLY))
 
 
 def test_values_and_lines_that_run_are_named_first(tmp_path: Path) -> None:
@@ -301,6 +322,14 @@ def test_a_wrong_profile_keeps_the_release_out(tmp_path: Path, text: str, messag
     assert "12345" not in stderr
     assert "/tmp/jobgen-" not in stderr
     assert not registry_folder().exists()
+
+
+def test_a_wrong_proof_keeps_the_release_out(tmp_path: Path) -> None:
+    proof = json.dumps({**PROOF, "host": "node1"}).encode()
+    files = {**FILES, "profiles/proofs/sites/green/x.json": proof}
+    code, stdout, stderr = update(tmp_path, *put_archive(tmp_path, files), "--yes")
+    assert (code, stdout) == (2, "")
+    assert "r.tar.gz/profiles/proofs/sites/green/x.json: unknown key `host`" in stderr
 
 
 def test_a_link_or_a_file_outside_cannot_be_named(tmp_path: Path) -> None:

@@ -51,9 +51,10 @@ ENVIRONMENT = {
 }
 FILES = {
     "./profiles/NAME.yaml": "A profile of the project. The first one of a name counts: here, in the"
-    " folders of `JOBGEN_PROFILES`, in the user's folder, then the bundled ones. A name that"
-    " ends in `.yaml` is a path.",
+    " folders of `JOBGEN_PROFILES`, in the user's folder, in the registry, then the bundled ones. A"
+    " name that ends in `.yaml` is a path.",
     "~/.config/jobgen/profiles/NAME.yaml": "A profile of the user.",
+    "~/.config/jobgen/registry": "The release of the registry of profiles that was taken.",
     "pyproject.toml": "Its table `[tool.jobgen.lint]` may have `select`, `ignore`, `also` and"
     " `profile`; the nearest one at or above a script counts.",
     "./templates/NAME.sh.j2": "A template of the project; it replaces those of that name in the"

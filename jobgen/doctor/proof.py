@@ -8,13 +8,14 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, problem
-from jobgen.paths import bundled, is_plain_name, to_path
+from jobgen.paths import bundled, is_plain_name, registry_folder, to_path
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import is_record, keys_of
@@ -190,11 +191,20 @@ def _mistakes(values: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def newest_proof(name: str) -> Proof | None:
-    """The newest proof that comes with jobgen that a job of a profile passed, or None."""
-    folder = bundled("profiles") / "proofs"
-    files = sorted((folder / name).glob("*.json")) if is_plain_name(name) else []
-    proofs = [proof for proof in map(read_proof, files) if proof.passed and proof.profile == name]
+    """The newest proof, of jobgen and its registry, that a job of a profile passed, or None."""
+    if not is_plain_name(name):
+        return None
+    folders = [each / "proofs" for each in (registry_folder() / "profiles", bundled("profiles"))]
+    found = [each for folder in folders for each in _readable(folder / name)]
+    proofs = [proof for proof in found if proof.passed and proof.profile == name]
     return max(proofs, key=lambda proof: proof.day, default=None)
+
+
+def _readable(folder: Path) -> Iterator[Proof]:
+    """The proofs in a folder; one of an old release of the registry may have another format."""
+    for file in sorted(folder.glob("*.json")):
+        with suppress(JobgenError):
+            yield read_proof(file)
 
 
 def in_words(proof: Proof, is_same: bool, today: date) -> str:

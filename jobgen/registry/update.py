@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from jobgen.doctor.proof import read_proof
 from jobgen.errors import JobgenError, Problem, printable, problem, report
 from jobgen.generator import Generator
 from jobgen.paths import bundled
@@ -23,7 +24,7 @@ def update(source: str, checksum: str | None, only_shows: bool, is_sure: bool) -
     """Show how a release differs from the profiles in use, and take it; returns the exit code."""
     release = read_release(source, checksum)
     with _unpacked(release) as folder:
-        _check_profiles(release, folder)
+        _check_files(release, folder)
         found = difference(folder)
         _show(found, f"of {release.name}")
     if only_shows or not found:
@@ -64,15 +65,18 @@ def _unpacked(release: Release) -> Iterator[Path]:
         yield folder
 
 
-def _check_profiles(release: Release, folder: Path) -> None:
-    """Raise JobgenError with what is wrong with all profiles of a release."""
+def _check_files(release: Release, folder: Path) -> None:
+    """Raise JobgenError with what is wrong with all profiles and proofs of a release."""
     top = folder / "profiles"
     generator = Generator(top, confined=True, environ={})
     generator.profiles = ReleaseProfiles(top, bundled("profiles"))
     problems: list[Problem] = []
-    for path in sorted(filter(is_profile, release.files)):
+    for path in sorted(release.files):
         try:
-            check_profile(generator, path.removeprefix("profiles/"))
+            if is_profile(path):
+                check_profile(generator, path.removeprefix("profiles/"))
+            else:
+                read_proof(folder / path)
         except JobgenError as error:
             problems += error.problems
     if problems:
