@@ -319,6 +319,7 @@ def test_a_wrong_profile_keeps_the_release_out(tmp_path: Path, text: str, messag
     code, stdout, stderr = update(tmp_path, *words, "--yes")
     assert (code, stdout) == (2, "")
     assert message in stderr
+    assert ("may be for a newer jobgen" in stderr) == ("unknown key" in stderr)
     assert "12345" not in stderr
     assert "/tmp/jobgen-" not in stderr
     assert not registry_folder().exists()

@@ -35,7 +35,7 @@ def read_release(source: str, checksum: str | None) -> Release:
     path = to_path(source)
     if re.match(r"\w+://", source):
         raise problem("--from", "jobgen fetches nothing", "usage", f"write: curl -LO {source:.200}")
-    if not path.exists():
+    if not os.path.exists(path):
         raise problem("--from", f"there is no {source:.200}", "missing")
     wanted = _wanted_sum(source, path, checksum)
     if path.is_dir():

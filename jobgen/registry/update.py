@@ -79,6 +79,8 @@ def _check_files(release: Release, folder: Path) -> None:
                 read_proof(folder / path)
         except JobgenError as error:
             problems += error.problems
+    if any(each.code == "unknown-key" for each in problems):
+        report("the release may be for a newer jobgen than this one, which knows more keys")
     if problems:
         raise JobgenError([_in_release(each, folder, release.name) for each in problems])
 
