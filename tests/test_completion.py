@@ -95,7 +95,7 @@ COMMANDS += " machinery mcp page profiles qsub rules runs sbatch store templates
         ("jobgen ", COMMANDS),
         ("jobgen s", "sbatch store"),
         ("jobgen store ", "build list remove"),
-        ("jobgen profiles ", "explain list proof prove schema show validate"),
+        ("jobgen profiles ", "explain list proof prove schema show update validate"),
         ("jobgen sbatch --la", "--launcher"),
         ("jobgen sbatch --profile eap -N", "-N"),
         ("jobgen sbatch --profile mi", "file mi210 mine"),
