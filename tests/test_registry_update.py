@@ -472,6 +472,22 @@ def test_a_release_of_too_many_files_is_refused(
     assert "more than 1000 bytes" in refusal(tmp_path / "r")
 
 
+def test_an_archive_is_first_read_within_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "ends_within_bounds", lambda *_: False)
+    assert "too long or too much memory" in refusal_of(tmp_path, tar(FILES))
+
+
+def test_a_size_below_zero_is_refused(tmp_path: Path) -> None:
+    """Some versions of tarfile read such a member again and again."""
+    for size in (-512, -1024, -1):
+        header = bytearray(member("a").tobuf(tarfile.GNU_FORMAT))
+        header[124:136] = b"\xff" * 4 + size.to_bytes(8, "big", signed=True)
+        header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * ord(" ") + sum(header[156:]))
+        assert refusal_of(tmp_path, gzip.compress(bytes(header) + bytes(1024)))
+
+
 def test_other_files_are_no_archive(tmp_path: Path) -> None:
     plain = gzip.decompress(tar(FILES))
     for data in (b"", b"PK\x03\x04", plain, b"\x1f\x8b", gzip.compress(b"text" * 200)):
