@@ -653,6 +653,9 @@ def test_a_note_that_is_damaged_is_none(tmp_path: Path, note: str) -> None:
     place.take(NEW)
     (registry_folder() / "release.json").write_text(note)
     assert place.release_in_use() is None
+    assert "to remove the release; nothing was changed" in update(tmp_path, "--remove")[2]
+    assert update(tmp_path, "--remove", "--yes")[0] == 0
+    assert not registry_folder().is_dir()
 
 
 def test_a_release_that_an_older_jobgen_took_says_so(

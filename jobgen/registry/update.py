@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from jobgen.doctor.proof import read_proof
 from jobgen.errors import JobgenError, Problem, printable, problem, report
 from jobgen.generator import Generator
-from jobgen.paths import bundled
+from jobgen.paths import bundled, registry_folder
 from jobgen.registry.difference import Difference, ReleaseProfiles, difference
 from jobgen.registry.layout import is_profile
 from jobgen.registry.page import page
@@ -38,8 +38,7 @@ def update(source: str, checksum: str | None, only_shows: bool, is_sure: bool) -
 
 def remove_release(only_shows: bool, is_sure: bool) -> int:
     """Show how the profiles in use differ from the bundled ones, and go back to these."""
-    taken = release_in_use()
-    if taken is None:
+    if not registry_folder().is_dir():
         report("no release of the registry is in use: the profiles are those of jobgen")
         if not only_shows:
             remove_registry()
@@ -48,7 +47,8 @@ def remove_release(only_shows: bool, is_sure: bool) -> int:
     _show(found, "of jobgen")
     if only_shows:
         return _without_change(found)
-    if not _is_wanted(f"remove {taken.name}", is_sure):
+    taken = release_in_use()
+    if not _is_wanted(f"remove {taken.name if taken else 'the release'}", is_sure):
         return 1
     remove_registry()
     report("the profiles are those that come with jobgen")
