@@ -16,25 +16,13 @@ import pytest
 from jobgen.paths import bundled
 from jobgen.planning.parser import parse_command
 from jobgen.profiles.conflicts import is_reserved
-from jobgen.scripts.render import fingerprint
 from tests.golden_cases import CASES, script_of
 from tests.helpers import script
 from tests.site_facts import SITES, SiteFacts
+from tests.site_scripts import MACHINERY, golden_part
 
 GOLDEN = Path(__file__).parent / "golden"
-MACHINERY = "\n# ==== machinery of jobgen "
 BY_HAND = {case for case in CASES if case.startswith("byhand")}
-
-
-def shown_upper_part(text: str) -> str:
-    """All above the machinery; what changes with each part of it, or is carried, in a few words."""
-    text = re.sub(r"(?m)^(# sha256 of the other lines|# made of).*", r"\1 …", text)
-    return re.sub(r"(?ms)(<< 'PYTHON'\n)(.*?)^PYTHON$", shown_carried_text, text)
-
-
-def shown_carried_text(found: re.Match[str]) -> str:
-    size = found[2].count("\n")
-    return f"{found[1]}({size} lines with the fingerprint {fingerprint(found[2])})\nPYTHON"
 
 
 @cache
@@ -46,14 +34,14 @@ def golden_files() -> dict[str, str]:
         if case in BY_HAND:
             files[f"byhand/{case}.sh"] = upper
             continue
-        files[f"upper/{case}.sh"] = shown_upper_part(upper)
+        files[f"upper/{case}.sh"] = golden_part(upper)
         machinery = machinery.partition("\n")[2]
         name = names.setdefault(machinery, case)
         files[f"machinery/{name}.sh"] = machinery
         index += f"{case}: {name}\n"
     for site in SITES:
         job = parse_command([*map(str, site.words), "--", "train.py"])
-        files[f"{site.name}.sh"] = shown_upper_part(script(job).partition(MACHINERY)[0])
+        files[f"{site.name}.sh"] = golden_part(script(job))
     return {**files, "index": index}
 
 

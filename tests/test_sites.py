@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from pathlib import Path
 
@@ -13,33 +12,18 @@ from jobgen.paths import bundled
 from jobgen.sources.check import sources_of
 from tests.helpers import jobgen
 from tests.site_facts import SITES, SiteFacts
+from tests.site_scripts import script_of, unlike_its_facts
 
 PROFILES = [
     file
     for kind in ("machines", "sites")
     for file in sorted((Path(str(bundled("profiles"))) / kind).glob("*.yaml"))
 ]
-MACHINERY = "# ==== machinery of jobgen"
 
 
 def name_of(file: Path) -> str:
     """The name of a bundled profile, with its folder."""
     return f"{file.parent.name}/{file.stem}"
-
-
-def generated(site: SiteFacts) -> str:
-    """The script of the site's job without quotes, and without the comments of the upper part."""
-    done = jobgen(*site.words, "--", "train.py")
-    assert done.returncode == 0, done.stderr.decode()
-    upper, mark, machinery = done.stdout.decode().partition(MACHINERY)
-    upper = re.sub(r"^ *#(?!SBATCH|PBS).*\n|  # .*", "", upper, flags=re.MULTILINE)
-    return re.sub("[\"']", "", upper + mark + machinery)
-
-
-def has(text: str, wanted: str) -> bool:
-    """Whether a text has the words `wanted`, as words of their own; a list may go on below."""
-    words = r"\s+".join(map(re.escape, wanted.split(" ")))
-    return bool(re.search(rf"(?<![^\s(]){words}(?=$|[\s;)])", text, re.MULTILINE))
 
 
 def is_retired(name: str) -> bool:
@@ -57,12 +41,8 @@ def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:
 def test_what_the_site_publishes_is_in_the_script_and_nothing_that_it_forbids(
     site: SiteFacts,
 ) -> None:
-    text = generated(site)
-    upper = text.partition(MACHINERY)[0]
-    lacking = [wanted for wanted in site.upper if not has(upper, wanted)]
-    lacking += [wanted for wanted in site.ranks if not has(text, wanted)]
-    forbidden = [pattern for pattern in site.never if re.search(pattern, upper)]
-    assert (lacking, forbidden) == ([], []), upper
+    script = script_of(site)
+    assert unlike_its_facts(site, script) == [], script
 
 
 @pytest.mark.parametrize("file", PROFILES, ids=name_of)

@@ -1,0 +1,106 @@
+"""The profiles of the registry, against the facts in tests/ and the scripts in tests/golden/."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from jobgen.generator import find_profiles
+from jobgen.sources.check import sources_of
+from tests.site_facts import SITES, SiteFacts
+from tests.site_scripts import golden_part, script_of, unlike_its_facts
+
+ROOT = Path(__file__).parent.parent
+PROFILES = ROOT / "profiles"
+PROOFS = sorted((PROFILES / "proofs").rglob("*.json"))
+sys.path.append(str(ROOT / "checks"))
+
+from registry import maintainers, name_of, profile_files  # noqa: E402
+
+MACHINES = [file for file in profile_files() if file.parent.name != "fabrics"]
+
+
+def jobgen(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "jobgen", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def is_retired(name: str) -> bool:
+    """Whether a machine has ended: no script is written for it."""
+    profile = find_profiles().load(name).profile
+    return profile.state == "retired" or bool(profile.ends and profile.ends < f"{date.today()}")
+
+
+def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:
+    assert {name for name in map(name_of, MACHINES) if not is_retired(name)} <= {
+        site.name for site in SITES
+    }
+    assert {site.name for site in SITES} <= set(map(name_of, MACHINES))
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=name_of)
+def test_a_profile_says_what_is_known_of_it(file: Path) -> None:
+    profiles = find_profiles()
+    profile = profiles.load(name_of(file)).profile
+    assert profile.state
+    assert profile.scheduler
+    assert profile.account is None
+    assert sources_of(profiles.tree_of(name_of(file))).values
+    has_passed = any(json.loads(proof.read_text())["passed"] for proof in proofs_of(name_of(file)))
+    assert has_passed or profile.state != "ran", "state: ran needs a proof"
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_the_script_has_what_the_site_publishes_and_nothing_that_it_forbids(
+    site: SiteFacts,
+) -> None:
+    if is_retired(site.name):
+        pytest.skip("it has ended")
+    script = script_of(site)
+    assert unlike_its_facts(site, script) == [], script
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_the_script_is_the_golden_one(site: SiteFacts, update: bool) -> None:
+    if is_retired(site.name):
+        pytest.skip("it has ended")
+    file = ROOT / f"tests/golden/{site.name}.sh"
+    text = golden_part(script_of(site))
+    if update:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_each_script_is_of_a_profile() -> None:
+    names = {f"{file.parent.name}/{file.stem}" for file in ROOT.glob("tests/golden/*/*.sh")}
+    assert names <= set(map(name_of, MACHINES))
+
+
+def test_the_schema_is_that_of_jobgen(update: bool) -> None:
+    file, printed = ROOT / "profile.schema.json", jobgen("profiles", "schema").stdout
+    if update:
+        file.write_text(printed, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == printed
+
+
+def proofs_of(name: str) -> list[Path]:
+    return sorted((PROFILES / "proofs" / name).glob("*.json"))
+
+
+@pytest.mark.parametrize("file", PROOFS, ids=lambda file: str(file.relative_to(PROFILES)))
+def test_a_proof_is_one_of_the_profile_whose_folder_it_is_in(file: Path) -> None:
+    """It may be of older values; a new one may not (check.yml)."""
+    done = jobgen("profiles", "proof", str(file))
+    assert done.returncode in (0, 1), done.stderr
+    name = file.parent.relative_to(PROFILES / "proofs").as_posix()
+    assert json.loads(file.read_text())["profile"] == name
+
+
+def test_a_maintainer_is_a_team_of_a_profile_that_is_here() -> None:
+    maintainers()

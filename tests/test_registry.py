@@ -1,0 +1,159 @@
+"""The registry of profiles, as packaging/registry/make.py writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helpers import jobgen
+from tests.registry_web import REGISTRY, run
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((REGISTRY / ".github/workflows").glob("*.yml"))
+
+
+def make(folder: Path) -> tuple[int, str]:
+    return run(ROOT, "packaging/registry/make.py", str(folder))
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole registry. Tests do not change it."""
+    folder = tmp_path_factory.mktemp("whole") / "registry"
+    assert make(folder)[0] == 0
+    return folder
+
+
+# ---- the folder ----
+
+
+def test_two_runs_give_the_same_bytes_and_the_sums_hold(registry: Path, tmp_path: Path) -> None:
+    assert make(tmp_path / "again")[0] == 0
+    assert make(tmp_path / "again")[0] == 0  # in the place of the first
+    files = [file for file in (tmp_path / "again").rglob("*") if file.is_file()]
+    for file in files:
+        assert file.read_bytes() == (registry / file.relative_to(tmp_path / "again")).read_bytes()
+    done = subprocess.run(["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=registry, check=True)
+    assert done.returncode == 0
+    lines = (registry / "SHA256SUMS").read_text().splitlines()
+    names = [line.partition("  ")[2] for line in lines]
+    assert names == sorted(names)
+    assert {*names, "SHA256SUMS"} == {str(each.relative_to(tmp_path / "again")) for each in files}
+    kinds = {name.rpartition("/")[0] for name in names}
+    assert {"profiles/sites", "profiles/machines", "profiles/fabrics"} <= kinds
+    assert {"tests/sites", "tests/machines", "tests/golden/sites", "checks"} <= kinds
+    assert {"LICENSE", "profile.schema.json", "requirements.txt", "MAINTAINERS"} <= {*names}
+
+
+def test_a_folder_with_other_files_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    code, text = make(tmp_path)
+    assert (code, [*tmp_path.iterdir()]) == (2, [tmp_path / "mine"])
+    assert text.endswith("mine is no file of a registry; name a new folder\n")
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass(registry: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    shutil.copytree(registry, folder)
+    quiet = ("-q", "-n", "2", "-p", "no:cacheprovider")
+    code, text = run(folder, "-m", "pytest", *quiet, "tests", PYTHONPATH=str(ROOT))
+    assert code == 0, text
+    files = map(str, folder.glob("profiles/*/*.yaml"))
+    done = jobgen("profiles", "validate", *files, cwd=folder, env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stdout.decode()
+    assert run(folder, "checks/check_private.py") == (0, "")
+    # A wrong value is found.
+    site = folder / "profiles/sites/lumi-g.yaml"
+    site.write_text(site.read_text().replace("partition: standard-g", "partition: small-g"))
+    words = (*quiet, "tests", "-k", "lumi-g")
+    assert run(folder, "-m", "pytest", *words, PYTHONPATH=str(ROOT))[0] == 1
+
+
+def test_the_page_for_staff_fits_on_a_screen() -> None:
+    assert len((REGISTRY / "CONTRIBUTING.md").read_text().splitlines()) <= 40
+
+
+def test_pages_name_what_is_there(registry: Path) -> None:
+    text = "".join(file.read_text() for file in registry.glob("*.md"))
+    for name in re.findall(r"(?:`|python )((?:checks|tests|profiles)/[\w./-]*)", text):
+        place = re.sub(r"/NAME.*", "", name)
+        assert (registry / place).exists() or place.startswith("profiles/proofs"), name
+    for name in re.findall(r"`(\w+\.yml)`", text):
+        assert (registry / ".github/workflows" / name).is_file()
+
+
+# ---- the release and the workflows ----
+
+
+def test_the_archive_of_a_release_has_the_same_bytes_again(registry: Path, tmp_path: Path) -> None:
+    sums = []
+    for name in ("one", "other"):
+        shutil.copytree(registry, tmp_path / name)
+        for number, file in enumerate((tmp_path / name).rglob("*")):
+            os.utime(file, (number, number + len(name)))
+        archive = tmp_path / f"{name}/../jobgen-profiles-2026-11-29.tar.gz"
+        code, text = run(registry, "checks/release.py", str(tmp_path / name), str(archive))
+        assert code == 0
+        sums.append(hashlib.sha256(archive.read_bytes()).hexdigest())
+        update = f"--from jobgen-profiles-2026-11-29.tar.gz --sha256 {sums[-1]}\n"
+        assert text.startswith(f"    jobgen profiles update {update}")
+        of_sums = hashlib.sha256((registry / "SHA256SUMS").read_bytes()).hexdigest()
+        assert f"| `SHA256SUMS` in it, for an unpacked folder | `{of_sums}` |" in text
+    assert sums[0] == sums[1]
+    with tarfile.open(archive) as tar:
+        members = tar.getmembers()
+    assert [each.name for each in members] == sorted(each.name for each in members)
+    assert {(each.mtime, each.uid, each.uname, each.mode) for each in members} == {
+        (0, 0, "", 0o644)
+    }
+    files = {str(each.relative_to(registry)) for each in registry.rglob("*") if each.is_file()}
+    assert {each.name for each in members} == files
+
+
+def steps_of(file: Path) -> Iterator[dict[str, Any]]:
+    for job in yaml.safe_load(file.read_text())["jobs"].values():
+        yield from job.get("steps", [{"uses": job["uses"]}] if "uses" in job else [])
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_runs_what_exists(file: Path, registry: Path) -> None:
+    workflow = yaml.safe_load(file.read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    for step in steps_of(file):
+        if "uses" in step and not step["uses"].startswith("./"):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+            assert re.search(rf"{step['uses']} # v\d+\.\d+\.\d+", file.read_text())
+        elif "uses" in step:
+            assert (registry / step["uses"]).is_file()
+        text = step.get("run", "")
+        assert "${{" not in text  # a branch's name is no command
+        for script in re.findall(r"python ([\w/]+\.py)", text):
+            assert (registry / script).is_file()
+        for words in re.findall(r"jobgen (profiles \w+)", text):
+            assert jobgen(*words.split(), "--help").returncode == 0
+        for pattern in re.findall(r"(?<= )(?:profiles|tests)/[\w*/.]+\.\w+", text):
+            assert [*registry.glob(pattern)]
+        if shutil.which("shellcheck"):
+            words = ["shellcheck", "--shell=bash", "-"]
+            done = subprocess.run(words, input=text, text=True, capture_output=True, check=False)
+            assert done.stdout == ""
+
+
+def test_workflows_are_right_for_actionlint(registry: Path, tmp_path: Path) -> None:
+    if not shutil.which("actionlint"):
+        pytest.skip("no actionlint on this machine")
+    shutil.copytree(registry / ".github", tmp_path / ".github")
+    (tmp_path / ".git").mkdir()  # it looks for the top of a repository
+    done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
