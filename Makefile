@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run quick test test-all thorough failed recipes lint golden docs docs-serve mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
+.PHONY: FORCE help run quick test test-all thorough failed recipes lint golden docs docs-serve mutants coverage cluster fuzz bench bench-peers wheel-check release-check registry clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -107,6 +107,9 @@ wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate fr
 
 release-check: $(VENV)/test  ## the checklist before a release, one line a step: clean, one version, tested, built twice, installed
 	PATH="$(BIN):$$PATH" python packaging/release_check.py
+
+registry: $(VENV)/made  ## the registry of profiles, a repository ready to be published, in FOLDER
+	PATH="$(BIN):$$PATH" python packaging/registry/make.py $(or $(FOLDER),build/registry)
 
 clean:  ## remove what make created
 	rm -rf $(VENV) .venv-recipes build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -62,22 +62,27 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path: Path) -> None:
     assert text.endswith("mine is no file of a registry; name a new folder\n")
 
 
+# Sites of each scheduler, and all that is of no site. The others are in test_sites and test_golden.
+SOME = "lumi-g or polaris or azure or not (site or golden or known)"
+
+
 @pytest.mark.slow
-def test_its_own_tests_pass(registry: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [SOME, pytest.param("", marks=pytest.mark.thorough)])
+def test_its_own_tests_pass_and_find_a_mistake(registry: Path, tmp_path: Path, names: str) -> None:
     folder = tmp_path / "registry"
     shutil.copytree(registry, folder)
-    quiet = ("-q", "-n", "2", "-p", "no:cacheprovider")
-    code, text = run(folder, "-m", "pytest", *quiet, "tests", PYTHONPATH=str(ROOT))
+    path = {"PYTHONPATH": str(ROOT)}
+    tests = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests", "-k")
+    code, text = run(folder, *tests, names, **path)
     assert code == 0, text
     files = map(str, folder.glob("profiles/*/*.yaml"))
-    done = jobgen("profiles", "validate", *files, cwd=folder, env={"PYTHONPATH": str(ROOT)})
+    done = jobgen("profiles", "validate", *files, cwd=folder, env=path)
     assert done.returncode == 0, done.stdout.decode()
     assert run(folder, "checks/check_private.py") == (0, "")
-    # A wrong value is found.
     site = folder / "profiles/sites/lumi-g.yaml"
     site.write_text(site.read_text().replace("partition: standard-g", "partition: small-g"))
-    words = (*quiet, "tests", "-k", "lumi-g")
-    assert run(folder, "-m", "pytest", *words, PYTHONPATH=str(ROOT))[0] == 1
+    code, text = run(folder, *tests, "lumi-g", **path)
+    assert (code, "lacks: #SBATCH --partition=standard-g" in text) == (1, True), text
 
 
 def test_the_page_for_staff_fits_on_a_screen() -> None:
@@ -118,7 +123,7 @@ def test_the_archive_of_a_release_has_the_same_bytes_again(registry: Path, tmp_p
         (0, 0, "", 0o644)
     }
     files = {str(each.relative_to(registry)) for each in registry.rglob("*") if each.is_file()}
-    assert {each.name for each in members} == files
+    assert {each.name for each in members} == {f"jobgen-profiles-2026-11-29/{n}" for n in files}
 
 
 def steps_of(file: Path) -> Iterator[dict[str, Any]]:

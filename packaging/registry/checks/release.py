@@ -51,14 +51,15 @@ def write_sums(folder: Path) -> None:
 
 
 def write_archive(folder: Path, archive: Path) -> None:
-    """Write an archive of a folder's files, whose names are as in the sums."""
+    """Write an archive of a folder's files, in one folder with the archive's name."""
+    top = archive.name.partition(".")[0]
     with (
         archive.open("wb") as stream,
         gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
         for name in files_of(folder):
-            member = tarfile.TarInfo(name)  # mode 644, no owner, the time 0
+            member = tarfile.TarInfo(f"{top}/{name}")  # mode 644, no owner, the time 0
             member.size = (folder / name).stat().st_size
             with (folder / name).open("rb") as file:
                 tar.addfile(member, file)

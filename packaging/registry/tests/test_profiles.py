@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import date
@@ -47,6 +48,7 @@ def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:
 def test_a_profile_says_what_is_known_of_it(file: Path) -> None:
     profiles = find_profiles()
     profile = profiles.load(name_of(file)).profile
+    assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", file.stem)
     assert profile.state
     assert profile.scheduler
     assert profile.account is None
