@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from html.parser import HTMLParser
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -84,7 +85,7 @@ class Documents:
         # An address may have letters of any language.
         request = urllib.request.Request(quote(address, "%/:=&?~#+!$,;'@()*[]"), headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=60) as response:
+            with urllib.request.urlopen(request, timeout=30) as response:
                 data = response.read(MOST_BYTES)
                 tag = response.headers.get("ETag")
         except urllib.error.HTTPError as error:
@@ -93,7 +94,7 @@ class Documents:
                 known.pop("silences", None)
                 return Answer(_text(cached))
             return self._failed(known, f"answers {error.code}", error.code in GONE)
-        except (OSError, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             return self._failed(known, f"does not answer: {getattr(error, 'reason', error)}", False)
         cached.write_bytes(gzip.compress(data, mtime=0))
         known.clear()
