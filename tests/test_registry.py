@@ -126,6 +126,24 @@ def test_the_archive_of_a_release_has_the_same_bytes_again(registry: Path, tmp_p
     assert {each.name for each in members} == {f"jobgen-profiles-2026-11-29/{n}" for n in files}
 
 
+@pytest.mark.parametrize("is_archive", [True, False])
+def test_jobgen_takes_a_release(registry: Path, tmp_path: Path, is_archive: bool) -> None:
+    """With the sum of the archive, or with that of SHA256SUMS in the folder."""
+    folder, archive = tmp_path / "registry", tmp_path / "jobgen-profiles-2026-11-29.tar.gz"
+    shutil.copytree(registry, folder)
+    site = folder / "profiles/sites/lumi-g.yaml"
+    site.write_text(re.sub("(?m)^description: .*", "description: newer", site.read_text()))
+    code, notes = run(registry, "checks/release.py", str(folder), str(archive))
+    assert code == 0
+    sums = re.findall(r"\| `([0-9a-f]{64})` \|", notes)
+    source = (str(archive), sums[0]) if is_archive else (str(folder), sums[1])
+    words = ("--from", source[0], "--sha256", source[1], "--yes")
+    done = jobgen("profiles", "update", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    shown = jobgen("profiles", "show", "sites/lumi-g", cwd=tmp_path).stdout.decode()
+    assert 'description: "newer"' in shown
+
+
 def steps_of(file: Path) -> Iterator[dict[str, Any]]:
     for job in yaml.safe_load(file.read_text())["jobs"].values():
         yield from job.get("steps", [{"uses": job["uses"]}] if "uses" in job else [])
