@@ -58,9 +58,6 @@ def sources(folder: Path, web: Web) -> tuple[int, str]:
     return code, text.replace(web.address, "WEB")
 
 
-# ---- sources ----
-
-
 def test_words_that_are_there_are_no_finding_and_a_second_run_reads_little(
     small: Path, web: Web
 ) -> None:
@@ -154,7 +151,6 @@ def test_a_host_is_not_asked_twice_in_a_row(
 ) -> None:
     monkeypatch.syspath_prepend(str(REGISTRY / "checks"))
     make_documents = import_module("documents").Documents
-
     now, slept = [0.0], []
 
     def sleep(seconds: float) -> None:
@@ -170,9 +166,6 @@ def test_a_host_is_not_asked_twice_in_a_row(
     assert slept == [3.0]
     documents.close()
     assert len([*(tmp_path / "cache").iterdir()]) == 2  # the index and the page
-
-
-# ---- ends, private texts, issues ----
 
 
 @pytest.mark.parametrize(
