@@ -97,9 +97,11 @@ def test_a_page_of_the_documentation_leads_back_to_it() -> None:
     """From the head, and from each public site to what the documentation has of it."""
     page = page_files(str(packages_or_skip()), docs="../")["index.html"].decode()
     assert '<a href="../index.html">Documentation</a>' in page
-    sites = [file.stem for file in (ROOT / "profiles/sites").glob("*.yaml")]
+    files = [
+        file for kind in ("sites", "machines") for file in (ROOT / f"profiles/{kind}").iterdir()
+    ]
     assert set(re.findall(r'data-page="(.*?)"', page)) == {
-        f"../sites/{name}.html" for name in sites
+        f"../{file.parent.name}/{file.stem}.html" for file in files if file.stem != "mahti"
     }
 
 
@@ -129,7 +131,7 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
     words_of_site = '<p class="notes">Ask us: &lt;help&gt;.</p>\n  <p class="notes">Second.</p>'
     assert words_of_site in page
     headings = re.findall("<h3>(.*?) *(?:<span>.*)?</h3>", page)
-    others = ["Public sites", "Clouds", "Tutorials' systems", "Another cluster"]
+    others = ["Public sites", "Machine types of clouds", "Tutorials' systems", "Another cluster"]
     assert [unescape(each) for each in headings[: len(others) + 1]] == ["This site", *others]
     assert "<b>gpu</b><span>&lt;b&gt;Ours&lt;/b&gt;</span>" in page
     with zipfile.ZipFile(BytesIO(files["python.zip"])) as archive:

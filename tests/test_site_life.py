@@ -148,3 +148,48 @@ def test_the_full_names_of_a_host_are_found_without_a_name_server(
     assert host_names(tmp_path / "none") == ["login1"]
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("", "a.example.org", "", "", "")))
     assert host_names(resolver) == ["a.example.org"]
+
+
+def test_a_profile_of_the_user_s_own_wins_on_a_login_node(tmp_path: Path) -> None:
+    """One that extends a site's has its hosts, too."""
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles/mine.yaml").write_text("extends: sites/juwels-booster\n")
+    env = {"SYSTEMNAME": "juwelsbooster"}
+    done = jobgen("sbatch", "-N", "2", "--", "train.py", cwd=tmp_path, env=env)
+    assert b"this is a login node of mine; write: jobgen sbatch --profile mine" in done.stderr
+
+
+def test_what_a_site_needs_of_each_job_is_said_in_one_warning(tmp_path: Path) -> None:
+    more = "needs: [account, software.conda, request.qos]\n"
+    code, script, errors = made(tmp_path, more, "-N", "2")
+    assert (code, script.startswith("#!/bin/bash")) == (0, True)
+    wanted = "mine.yaml:4:8: each job there needs -A and --set software.conda=… and --qos, which"
+    assert wanted in errors
+    given = ("-A", "physics", "--qos", "long", "--set", "software.conda=torch")
+    assert "needs" not in made(tmp_path, more, *given)[2]
+
+
+def test_torchrun_is_refused_where_each_task_has_one_gpu(tmp_path: Path) -> None:
+    more = 'launch: {srun_options: ["--gpus-per-task=1"]}\n'
+    code, script, errors = made(tmp_path, more, "-N", "2")
+    assert (code, script) == (2, "")
+    assert (
+        "with the launcher torchrun, --gpus-per-task=1 gives all ranks of a node one GPU" in errors
+    )
+    assert made(tmp_path, more, "-N", "2", "--launcher", "srun")[0] == 0
+
+
+def test_only_the_file_of_a_retired_machine_itself_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(f"{BASE}state: retired\n")
+    (tmp_path / "own.yaml").write_text("extends: old.yaml\n")
+    assert jobgen("profiles", "validate", "old.yaml", cwd=tmp_path).returncode == 0
+    done = jobgen("profiles", "validate", "own.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count(b"the machine of profile own has ended") == 1
+
+
+def test_a_name_that_is_nearly_a_site_s_is_proposed(tmp_path: Path) -> None:
+    done = jobgen("profiles", "show", "sites/fronter", cwd=tmp_path)
+    assert b"did you mean `sites/frontier`?" in done.stderr
+    done = jobgen("profiles", "show", "sites/elsewhere", cwd=tmp_path)
+    assert b"no profile of this site comes with jobgen" in done.stderr

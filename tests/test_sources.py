@@ -74,6 +74,13 @@ def test_a_profile_without_sources_is_valid(tmp_path: Path) -> None:
             'page", path: b.md, read',
             "mine.yaml:10:5: page: an address, and a file of a repository: it is one of the two",
         ),
+        ("read: 2026-11-28", "read: 2999-01-01", "page: it was read on 2999-01-01, a day to come"),
+        ("read: 2026-11-28", "read: 2026-11-31", "expected a day, such as 2026-11-29"),
+        (
+            "document: nodes",
+            "document: nods",
+            "mine.yaml:14:5: node: no document `nods` is in sources.documents",
+        ),
         (", read: 2026-11-28", "", "mine.yaml:10:5: page: `read` is missing, the day on which"),
         ("read: 2026-11-28", "read: 28.11.2026", "expected a day, such as 2026-11-29"),
         (COMMIT, "main", "expected the 40 digits of a commit, got 'main'"),
@@ -97,16 +104,18 @@ def test_each_value_is_shown_with_its_words_and_the_address_of_its_line(tmp_path
     done = jobgen("profiles", "show", "mine.yaml", *words, cwd=tmp_path)
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 0
-    assert lines[:5] == [
+    assert lines[:7] == [
         "# mine: the source of each value",
+        'extends: ["site.yaml"]',
+        lines[2],
         'scheduler: "slurm"',
         '    "Slurm"',
         "    https://example.org/page (read on 2026-11-28)",
         'partition: "own"',
     ]
     # The source of the base's partition is no source of the own one, nor of an option's value.
-    assert lines[5].startswith("    no source: ")
-    assert lines[5].endswith("mine.yaml:2:12")
+    assert lines[7].startswith("    no source: ")
+    assert lines[7].endswith("mine.yaml:2:12")
     assert lines[lines.index("node.cpus: 32") + 1] == "    no source: --set node.cpus"
     place = lines.index("node.gpus: 8")
     assert lines[place + 1 : place + 3] == [

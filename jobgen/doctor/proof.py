@@ -26,9 +26,9 @@ from jobgen.trainers.checkup.proof_words import CHECKS, FORMAT, NETWORKS, PROGRA
 # What no script depends on; `state` follows from a proof. What a base sets counts, not its name.
 ABOUT = (
     *("contact", "description", "ends", "extends", "hosts", "limits"),
-    *("sources", "state", "successor"),
+    *("needs", "sources", "state", "successor"),
 )
-MOST_BYTES = 10_000
+MOST_BYTES = 16_000
 _CODE = "proof"
 _HINT = "`jobgen profiles prove` writes such a file: keep it whole and unchanged"
 _NAME = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")

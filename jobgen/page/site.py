@@ -12,6 +12,7 @@ from jobgen.generator import find_profiles
 from jobgen.profiles.model import Profile
 from jobgen.profiles.search import (
     HEADINGS,
+    MACHINES,
     OWN,
     SITES,
     heading_of,
@@ -88,7 +89,7 @@ def profile_choices(files: Mapping[str, bytes], folder: str | None) -> dict[str,
 
 
 def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
-    found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, *HEADINGS)}
+    found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, MACHINES, *HEADINGS)}
     problems: list[Problem] = []
     above = top.parent  # a folder without profiles of a project or a user
     environ = {"JOBGEN_PROFILES": str(top)}

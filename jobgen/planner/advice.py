@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
 from jobgen.planner.value_advice import Found, unlikely_values, unlikely_words
-from jobgen.planning.job_options import Job
+from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.keys.software import ENGINES
 from jobgen.profiles.resolve import Resolved
@@ -58,7 +58,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     found += [_lost_exports(resolved), _misspelt_partition(resolved), unlikely_values(resolved)]
     found += [unlikely_words(job, plan), _unused_gpus(resolved, gpus)]
     if is_batch:
-        found += [_doubtful_times(resolved), _shared_cores(plan, resolved)]
+        found += [_needs(resolved), _doubtful_times(resolved), _shared_cores(plan, resolved)]
         found += [_doubtful_waits(plan, resolved), _ranks_without_gpu(plan, resolved)]
     if gpus and is_batch:
         found += [_gpus_not_requested(resolved), _cores_not_requested(resolved, gpus)]
@@ -86,6 +86,20 @@ def _lost_exports(resolved: Resolved) -> Found:
     if re.search(r"\bexport\s", "\n".join(software.once_per_node)):
         text = "what it exports does not reach the ranks: it runs in a process of its own"
         yield "software.once_per_node", text, "export", "export it in software.after_modules"
+
+
+def _needs(resolved: Resolved) -> Found:
+    """Warns of a job that lacks what the site needs of each job, in one warning."""
+    missing = []
+    for path in resolved.profile.needs:
+        value: object = resolved.profile
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        flags = [row.flags[0] for row in OPTIONS.values() if row.path == path]
+        missing += [] if value else [*flags[:1], *([] if flags else [f"--set {path}=…"])]
+    if missing:
+        text = f"each job there needs {' and '.join(missing)}, which this one lacks"
+        yield "needs", text, "needs", "or a profile of yours that extends this one"
 
 
 def _misspelt_partition(resolved: Resolved) -> Found:

@@ -8,6 +8,7 @@ from pathlib import Path
 from jobgen.errors import JobgenError
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Profiles
+from jobgen.profiles.search import OWN, heading_of
 
 
 def host_names(resolver: Path = Path("/etc/resolv.conf")) -> list[str]:
@@ -31,9 +32,12 @@ def is_login_node(profile: Profile, names: Iterable[str], environ: Mapping[str, 
 
 
 def profiles_of(names: Iterable[str], environ: Mapping[str, str], profiles: Profiles) -> list[str]:
-    """The profiles of the cluster whose login node has these names and variables, sorted."""
-    names, found = list(names), []
-    for name in sorted(profiles.files()):
+    """The profiles of the cluster whose login node has these names and variables, sorted.
+
+    If the user's own are among them, they alone: one that extends a site's is made for it.
+    """
+    names, found, own = list(names), [], []
+    for name, file in sorted(profiles.files().items()):
         try:
             profile = profiles.load(name).profile
         except JobgenError:  # whoever uses it reads the error
@@ -41,4 +45,5 @@ def profiles_of(names: Iterable[str], environ: Mapping[str, str], profiles: Prof
         is_usable = profile.scheduler and profile.state != "retired"
         if is_usable and is_login_node(profile, names, environ):
             found.append(name)
-    return found
+            own += [name] if heading_of(file) == OWN else []
+    return own or found

@@ -125,11 +125,18 @@ class Profile(NamedTuple):
         WORD, "Where its users get help: an address, or mail.", example="https://example.org/help"
     )
     hosts: tuple[str, ...] = row(
-        ListOf(Text(dollar=FREE)),
+        ListOf(Text(r"(?=.*[A-Za-z0-9])[^\s=]+(=\S+)?", "a pattern, or NAME=VALUE", dollar=FREE)),
         "How its login nodes are known: patterns of host names, or NAME=VALUE, a variable that the "
         "site sets there.",
         (),
         example='["login*.example.org", CLUSTER=example]',
+    )
+    needs: tuple[str, ...] = row(
+        ListOf(WORD),
+        "Keys that a site's profile cannot have, and that each job there needs: by an option, or by "
+        "your own profile. jobgen warns of a job without one.",
+        (),
+        example="[account, request.time]",
     )
     extends: tuple[str, ...] = row(
         ListOf(WORD, or_one=True),

@@ -30,7 +30,7 @@ from jobgen.profiles.yaml_tree import (
 )
 from jobgen.quoting import quote
 
-ABOUT = ("state", "ends", "successor", "contact", "hosts")  # no script depends on them
+ABOUT = ("state", "ends", "successor", "contact", "hosts", "needs")  # no script depends on them
 CACHED = 256  # the most files, profiles, and profiles with overrides in memory
 
 
@@ -44,7 +44,14 @@ class Resolved(NamedTuple):
 
     def origin(self, path: str) -> str:
         """Returns the place where a value was set, for a message, or "jobgen's default"."""
-        return str(self.origins.get(path, "jobgen's default"))
+        return str(self.place(path) or "jobgen's default")
+
+    def place(self, path: str) -> Mark | None:
+        """The place where a value was set; also of one that stands for a map (`short`)."""
+        group, _, name = path.rpartition(".")
+        if path not in self.origins and name == "value":  # of a variable: NAME: VALUE
+            path = group
+        return self.origins.get(path)
 
     def conflict(self, path: str, text: str, hint: str) -> JobgenError:
         """Returns the error, at the value's origin, for a value that other values exclude."""

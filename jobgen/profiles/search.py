@@ -150,6 +150,10 @@ class ProfileSearch:
         if found := [each for each in self._names if last and last in each.lower()]:
             return f"did you mean {' or '.join(f'`{each}`' for each in found[:3])}?"
         if name.startswith("sites/"):  # a site is not proposed for another one
+            from difflib import get_close_matches  # it takes a while to import
+
+            if close := get_close_matches(name, self._names, n=1, cutoff=0.9):
+                return f"did you mean `{close[0]}`?"
             return (
                 "no profile of this site comes with jobgen: run `jobgen detect` on its login node"
             )

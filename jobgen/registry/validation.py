@@ -7,6 +7,7 @@ from jobgen.generator import Generator
 from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import Job
 from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.yaml_tree import Map, Scalar
 from jobgen.schedulers import COMMANDS
 from jobgen.sources.check import source_problems
 
@@ -42,8 +43,8 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
     is no mistake of the profile.
     """
     resolved = generator.profiles.load(name)
-    if not resolved.profile.scheduler or resolved.profile.state == "retired":
-        return [], []  # a base for other profiles, or kept for its name
+    if not resolved.profile.scheduler or _is_kept_for_its_name(generator, name):
+        return [], []
     job = _trial_job(resolved, name)
     own = _refusals(generator, resolved, job)
     if resolved.profile.request.nodes > 1:
@@ -51,7 +52,7 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
     two = _refusals(generator, resolved, job._replace(nodes="2"))
     for_two = {each for each in two if each.mark != Mark("-N")}  # the cluster may have one node
     if own and two:
-        return _at_file(own | for_two, resolved, name), []
+        return _at_file({*own, *for_two}, resolved, name), []
     sizes = {"one node": own, "two nodes": for_two}
     marked = [
         each._replace(text=f"for {size}: {each.text}")
@@ -59,6 +60,13 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
         for each in found
     ]
     return [], _at_file(marked, resolved, name)
+
+
+def _is_kept_for_its_name(generator: Generator, name: str) -> bool:
+    """Whether the file itself says that its machine has ended: others that extend it do not."""
+    tree = generator.profiles.tree_of(name)
+    state = tree.items.get("state") if isinstance(tree, Map) else None
+    return isinstance(state, Scalar) and state.value == "retired"
 
 
 def _trial_job(resolved: Resolved, name: str) -> Job:

@@ -100,6 +100,9 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     return ("salloc", *_words(options, plan, str, NOT_FOR_SALLOC))
 
 
+_ONE_GPU = {"--gpus-per-task=1", "--gpu-bind=single:1"}
+
+
 def step_options(profile: Profile, request: Request) -> tuple[Words, Words]:
     """Returns the options of every srun of the job, and those of only the srun of the ranks.
 
@@ -110,6 +113,10 @@ def step_options(profile: Profile, request: Request) -> tuple[Words, Words]:
         _check_step_option(text)
     every_step = tuple(text for text in options if _OF_EVERY_STEP.match(text))
     ranks = tuple(text for text in options if text not in every_step)
+    if profile.launch.launcher == "torchrun" and (one := _ONE_GPU.intersection(ranks)):
+        text = f"with the launcher torchrun, {min(one)} gives all ranks of a node one GPU"
+        hint = "the launcher srun, or --set 'launch.srun_options=[]'"
+        raise problem("launch.srun_options", text, "conflict", hint)
     ranks += ("--oom-kill-step=1",) * profile.launch.oom_kill_step
     return (*every_step, *step_gpus(request, profile.node.gpu_type)), ranks
 

@@ -1,6 +1,7 @@
 """Checks that every value of a profile's file has a source, and every source a value."""
 
 from collections.abc import Iterator
+from time import gmtime, strftime, time
 
 from jobgen.errors import Mark, Problem
 from jobgen.profiles.keys.sources import Document, Source, Sources
@@ -9,7 +10,7 @@ from jobgen.profiles.records import Record
 from jobgen.profiles.yaml_tree import Map, Node, is_null
 
 # They say what the profile is; a reader of the file sees whether it is so.
-WITHOUT_SOURCE = ("description", "state", "sources")
+WITHOUT_SOURCE = ("description", "state", "needs", "sources")
 _DOCUMENT_HINT = (
     "{repository: OWNER/NAME, commit: …, path: …, read: DAY}, or {address: …, read: DAY}"
 )
@@ -38,11 +39,12 @@ def source_problems(tree: Node | None) -> list[Problem]:
     sources = sources_of(tree)
     documents, values = (_keys(section, name) for name in ("documents", "values"))
     leaves = dict(_leaves(tree))
+    misnamed = {each.document for each in sources.values.values()} - {None, *sources.documents}
     found = []
     for name, document in sources.documents.items():
         if text := _document_problem(document):
             found.append(Problem(documents[name], f"{name}: {text}", "source", _DOCUMENT_HINT))
-        elif all(name != source.document for source in sources.values.values()):
+        elif not misnamed and all(name != each.document for each in sources.values.values()):
             text = f"no value is from the document `{name}`"
             found.append(Problem(documents[name], text, "source", "remove it"))
     for path, source in sources.values.items():
@@ -76,13 +78,20 @@ def _leaves(tree: Map, before: str = "") -> Iterator[tuple[str, Mark]]:
             yield path, child.mark
 
 
+def is_future(day: str) -> bool:
+    """Whether a day is after tomorrow: it is tomorrow already elsewhere."""
+    return day > strftime("%Y-%m-%d", gmtime(time() + 86_400))
+
+
 def _document_problem(document: Document) -> str:
     of_file = (document.repository, document.commit, document.path)
     if document.address and any(of_file):
         return "an address, and a file of a repository: it is one of the two"
     if not document.address and not all(of_file):
         return "no address, and not all of repository, commit and path"
-    return "" if document.read else "`read` is missing, the day on which it was read"
+    if not document.read:
+        return "`read` is missing, the day on which it was read"
+    return f"it was read on {document.read}, a day to come" if is_future(document.read) else ""
 
 
 def _source_problem(source: Source, sources: Sources) -> str:

@@ -33,8 +33,8 @@ def sourced_values(resolved: Resolved, profiles: Profiles) -> Iterator[SourcedVa
     """The values that are not jobgen's defaults, in the order of the keys."""
     of_files: dict[str, Sources] = {}
     for path, value in leaves(resolved.profile):
-        mark = resolved.origins.get(path)
-        if mark is None or path in (*WITHOUT_SOURCE, "extends"):
+        mark = resolved.place(path)
+        if mark is None or path in WITHOUT_SOURCE or _is_comment(path):
             continue
         if mark.line and mark.file not in of_files:
             of_files[mark.file] = sources_of(profiles.read(Path(mark.file), ProblemList()))
@@ -71,3 +71,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         return
     for name, child in children:
         yield from leaves(child, f"{path}.{name}" if path else name)
+
+
+def _is_comment(path: str) -> bool:
+    """Whether it is what is said beside a variable's value: why it is set, and in which jobs."""
+    return path.startswith("network.environment.") and path.endswith((".why", ".nodes"))

@@ -181,14 +181,14 @@ def _profile_lines(
     indent = "  " * depth
     for name, child in _items(value):
         child_path = f"{path}.{name}" if path else name
+        if child_path in ("extends", "sources"):  # values of bases are shown like all others
+            continue
         if is_record(child) or isinstance(child, dict):
             if list(_items(child)):
                 yield f"{indent}{name}:", ""
                 yield from _profile_lines(child, child_path, resolved, depth + 1)
                 continue
             child = {}
-        if child_path in ("extends", "sources"):  # values of bases are shown like all others
-            continue
         # JSON is YAML; it quotes every text, also those that YAML would read as another type.
         text = json.dumps(child, ensure_ascii=False)
         yield f"{indent}{name}: {text}", resolved.origin(child_path)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from jobgen.profiles.kinds import FREE, ONE_LINE, WORD, Int, Text
 from jobgen.profiles.records import MapOf, Record, record, row
 
-DAY = Text(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", "a day, such as 2026-11-29")
+_MONTHS = r"(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
+DAY = Text(rf"\d{{4}}-(?:{_MONTHS}|02-(?:0[1-9]|1\d|2\d))", "a day, such as 2026-11-29")
 WORDS = 100  # the most characters of the words: a fact, and not a site's sentences
 
 
