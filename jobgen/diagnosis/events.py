@@ -55,7 +55,7 @@ class Event(NamedTuple):
     cures: str = ""  # of the sign, in place of the class's
     send: str = ""  # the same, for the site's administrators
     where: str = ""  # of a traceback: the deepest line of the user's own program
-    activities: tuple[str, ...] = ()  # of its process, such as saving
+    beside: tuple[str, ...] = ()  # texts that may show what its process was doing (activities)
     context: int = 0  # the number of a traceback's first line; 0 for other events
     survived: bool = False  # what follows it shows that the job went on
     survived_if_last: bool = False  # the same, unless another failure follows

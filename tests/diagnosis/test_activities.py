@@ -10,7 +10,7 @@ import pytest
 from jobgen.diagnosis.classes import choices, classes
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.lines.activities import FrameReader, words_for
+from jobgen.diagnosis.lines.activities import FrameReader, _compiled, activities, words_for
 from jobgen.diagnosis.lines.census import _LAUNCHERS
 
 HEAD = "Traceback (most recent call last):\n"
@@ -223,6 +223,17 @@ def test_frames_of_many_processes_are_bounded() -> None:
     reader = FrameReader()
     for process in range(2000):
         reader.take(1, process, '  File "a.py", line 1, in save_checkpoint')
-    assert reader.activities_of(2, 0) == ("saving",)
-    assert reader.activities_of(2, 1999) == ()
-    assert reader.activities_of(2, 0) == ()
+    assert activities(reader.texts_of(2, 0), {"saving"}) == ("saving",)
+    assert activities(reader.texts_of(2, 1999), {"saving"}) == ()
+    assert activities(reader.texts_of(2, 0), {"saving"}) == ()
+
+
+def test_no_pattern_is_compiled_of_an_activity_that_no_cure_names() -> None:
+    _compiled.cache_clear()
+    place = "train.py in save_checkpoint"
+    assert (
+        "saved" not in verdict_on(traceback("OSError: [Errno 24] Too many open files", place)).says
+    )
+    assert _compiled.cache_info().currsize == 0
+    assert "saved" in verdict_on(traceback(OUT_OF_MEMORY, place)).says
+    assert _compiled.cache_info().currsize > 0

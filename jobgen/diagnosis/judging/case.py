@@ -31,8 +31,8 @@ class Case(Census):
         self.lines: dict[str, int] = {}  # how many lines each file has
         self.seen: set[int] = set()  # the ranks of all events
         self.stacks: list[Stack] = []
-        # The file and line of tracebacks that are cut off, and what was being done.
-        self.cut_off: list[tuple[str, int, tuple[str, ...]]] = []
+        # The file and line of tracebacks that are cut off, and their frames.
+        self.cut_off: list[tuple[str, int, str]] = []
         self.stacks_are_ordered = False
         self.facts: set[str] = set()  # the files with facts of the scheduler
         self.kernels: set[str] = set()  # the files with a node's notes, also from before the job

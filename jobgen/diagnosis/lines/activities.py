@@ -3,6 +3,7 @@
 import os
 import re
 from collections import deque
+from collections.abc import Container, Iterable
 from functools import cache, lru_cache
 
 from jobgen.explanation import read_patterns
@@ -32,33 +33,61 @@ class FrameReader:
             frames.append(f"{frame['file']} in {frame['function']}")
             self._last[process] = number
 
-    def activities_of(self, number: int, process: object, *lines: str) -> tuple[str, ...]:
-        """What a process was doing in whose traceback, or beside these lines, an event stands."""
-        near = number - self._last.get(process, -_APART) <= _APART
-        frames = self._frames.pop(process, ()) if near else ()
-        return tuple(dict.fromkeys(_activities(tuple(frames)) + _activities(lines)))
+    def texts_of(self, number: int, process: object, *lines: str) -> tuple[str, ...]:
+        """Texts for `activities`: the frames of the traceback in which an event stands, if any.
 
-    def cut_off(self) -> list[tuple[int, tuple[str, ...]]]:
-        """Where tracebacks break off that have no end in the file, and what was being done."""
-        return [(self._last[key], _activities(tuple(each))) for key, each in self._frames.items()]
+        Behind them are these lines, beside which it stands.
+        """
+        near = number - self._last.get(process, -_APART) <= _APART
+        return _text(self._frames.pop(process, ()) if near else ()), "\n".join(lines)
+
+    def cut_off(self) -> list[tuple[int, str]]:
+        """Where tracebacks break off that have no end in the file, and their frames."""
+        return [(self._last[key], _text(each)) for key, each in self._frames.items()]
 
 
 def words_for(activity: str) -> str:
     """The words for an activity: `it saved a checkpoint`; "" if the name is none's."""
-    return next((words for name, words, _ in _patterns() if name == activity), "")
+    return next((words for name, words, _ in _rows() if name == activity), "")
 
 
-@lru_cache(1000)
-def _activities(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the activities that lines show, the most interesting first."""
-    text = "\n".join(lines)
-    found = (name for name, _, pattern in _patterns() if text and pattern.search(text))
+def activities(texts: Iterable[str], wanted: Container[str]) -> tuple[str, ...]:
+    """The names of the wanted activities that texts show, of each text the most interesting first.
+
+    Patterns of the others are not compiled: all of them take longer than the rest of a short log.
+    """
+    found = (
+        name
+        for text in filter(None, dict.fromkeys(texts))
+        for name, _, pattern in _rows()
+        if name in wanted and _compiled(pattern).search(text)
+    )
     return tuple(dict.fromkeys(found))
 
 
+def all_activities() -> frozenset[str]:
+    """The names of all activities."""
+    return frozenset(name for name, _, _ in _rows())
+
+
+def _text(frames: Iterable[str]) -> str:
+    return _shared("\n".join(frames))
+
+
+@lru_cache(1000)
+def _shared(text: str) -> str:
+    """The text: tracebacks of thousands of ranks are alike, and events keep their frames."""
+    return text
+
+
 @cache
-def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+@cache
+def _rows() -> list[tuple[str, str, str]]:
+    """The name of an activity, its words, and a pattern, for each pattern."""
     with open(_FILE, encoding="utf-8") as stream:
         rows = [*read_patterns(stream.read().partition("\n\n")[2], {})]
-    parts = [(*heading.partition(": ")[::2], pattern) for heading, pattern in rows]
-    return [(name, words, re.compile(pattern, re.MULTILINE)) for name, words, pattern in parts]
+    return [(*heading.partition(": ")[::2], pattern) for heading, pattern in rows]

@@ -183,8 +183,8 @@ class File:
             self._end_segment(events, ended.begin if ended else 0)
         if events:
             place = {"file": self.name, "line": number, "text": written[:MOST_TEXT]}
-            activities = self.frames.activities_of(number, process, above, text)
-            place["activities"] = cut[0].activities if cut else activities
+            beside = self.frames.texts_of(number, process, above, text)
+            place["beside"] = cut[0].beside if cut else beside
             self._add_all(events, place, label, line_time(line))
 
     def _exit_status(self, text: str) -> Event | None:
