@@ -48,26 +48,30 @@ class FrameReader:
 
 def words_for(activity: str) -> str:
     """The words for an activity: `it saved a checkpoint`; "" if the name is none's."""
-    return next((words for name, words, _ in _rows() if name == activity), "")
+    return next((words for name, words, *_ in _rows() if name == activity), "")
 
 
 def activities(texts: Iterable[str], wanted: Container[str]) -> tuple[str, ...]:
     """The names of the wanted activities that texts show, of each text the most interesting first.
 
-    Patterns of the others are not compiled: all of them take longer than the rest of a short log.
+    Other patterns are not compiled: all of them take longer than the rest of a short log.
     """
     found = (
         name
         for text in filter(None, dict.fromkeys(texts))
-        for name, _, pattern in _rows()
-        if name in wanted and _compiled(pattern).search(text)
+        for name, _, parts, pattern in _rows()
+        if name in wanted and _has(parts, text.lower()) and _compiled(pattern).search(text)
     )
     return tuple(dict.fromkeys(found))
 
 
+def _has(parts: Iterable[str], text: str) -> bool:
+    return any(part in text for part in parts)
+
+
 def all_activities() -> frozenset[str]:
     """The names of all activities."""
-    return frozenset(name for name, _, _ in _rows())
+    return frozenset(name for name, *_ in _rows())
 
 
 def _text(frames: Iterable[str]) -> str:
@@ -86,8 +90,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _rows() -> list[tuple[str, str, str]]:
-    """The name of an activity, its words, and a pattern, for each pattern."""
+def _rows() -> list[tuple[str, str, list[str], str]]:
+    """For each pattern, the name of its activity, the words for it, the parts, and the pattern."""
     with open(_FILE, encoding="utf-8") as stream:
         rows = [*read_patterns(stream.read().partition("\n\n")[2], {})]
-    return [(*heading.partition(": ")[::2], pattern) for heading, pattern in rows]
+    return [(*_read_heading(heading), pattern) for heading, pattern in rows]
+
+
+def _read_heading(heading: str) -> tuple[str, str, list[str]]:
+    name, _, rest = heading.partition(": ")
+    words, _, parts = rest.partition(" (")
+    return name, words, parts.rstrip(")").split()

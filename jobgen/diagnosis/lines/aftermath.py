@@ -91,7 +91,8 @@ class AftermathReader:
 
 def is_handled(line: bytes) -> bool:
     """Whether a line says what the program did about an error, such as one shown below it."""
-    return _kind(line[:_LONGEST]) == "handled"
+    # Of a line that shows several things, this counts first.
+    return bool(line.strip()) and bool(_compiled("handled").search(line[:_LONGEST]))
 
 
 def complains(line: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from jobgen.diagnosis.lines.matching import compiled
 
+_Pattern = tuple[str, str]  # behind a text that each match has
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
 _ESCAPES = (
@@ -22,56 +23,78 @@ _STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?
 _NUMBERED = r"(?!(?:rank|step|epoch|iter(?:ation)?|batch)[\d_-])(?=[A-Za-z][\w-]*\d)[\w.-]+"
 
 # Labels that are cut off, one by one, from the beginning of a line. Groups are fields of Label.
+# Before each stands a text that each such line has: a pattern takes longer to compile than this
+# text to find, and most lines have few of the labels.
 _PREFIXES = (
-    rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
-    r"\[rank(?P<rank>\d+)\]: ?",  # torch's, before a traceback
-    r"\[default(?P<local_rank>\d+)\]: ?",  # torchrun --tee
-    r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?",
-    r"\[\d+\] (?=\[rank\d)",  # the number of the line
-    r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?",  # OpenMPI's mpirun --tag-output
-    r"(?:[\w.-]+ )?\[std(?:err|out)\] ?",  # torchx's and milabench's
-    r"\[\d{10}\.\d+\] ",  # UCX
-    r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
-    r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
-    r"\[kubeflow\]\[[\w-]+\] ",
-    r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[?\S+\] ?",  # vLLM's
-    r"\| (?:ERROR|CRITICAL) +\| \S+ - ",  # loguru's, behind its time
-    r'\s*(?:\{"message": ?\{)?"message": ?"(?=[\w.]+(?:Error|Exception)\b)',  # torchelastic's file
-    r"[\"'](?=(?:\w+\.)*[A-Z]\w+Error: )",
-    r"Stderr: ",  # of a command that ssh ran
+    (" rank ", rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?"),  # jobgen's
+    ("[rank", r"\[rank(?P<rank>\d+)\]: ?"),  # torch's, before a traceback
+    ("[default", r"\[default(?P<local_rank>\d+)\]: ?"),  # torchrun --tee
+    ("ank", r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?"),
+    ("[rank", r"\[\d+\] (?=\[rank\d)"),  # the number of the line
+    (",", r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?"),  # OpenMPI's mpirun --tag-output
+    ("[std", r"(?:[\w.-]+ )?\[std(?:err|out)\] ?"),  # torchx's and milabench's
+    (".", r"\[\d{10}\.\d+\] "),  # UCX
+    (" (pid ", r"\[\S+ \(pid \d+\)\] "),  # Metaflow's, and its run
+    ("-", r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] "),
+    ("[kubeflow]", r"\[kubeflow\]\[[\w-]+\] "),
+    # vLLM's.
+    ("]", r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[?\S+\] ?"),
+    ("| ", r"\| (?:ERROR|CRITICAL) +\| \S+ - "),  # loguru's, behind its time
+    # torchelastic's file
+    ('"message"', r'\s*(?:\{"message": ?\{)?"message": ?"(?=[\w.]+(?:Error|Exception)\b)'),
+    ("Error: ", r"[\"'](?=(?:\w+\.)*[A-Z]\w+Error: )"),
+    ("Stderr: ", r"Stderr: "),  # of a command that ssh ran
     # pdsh's, before what Python says.
-    rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
-    r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
-    r"\((?:\w[\w.:-]* )?(?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
+    (
+        ": ",
+        rf"(?P<node>(?=[A-Za-z]){HOST}): "
+        r"(?=ModuleNotFoundError|ImportError|Traceback \(most recent)",
+    ),
+    # SkyPilot's
+    (" pid=", r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?"),
+    # Ray
+    (
+        "pid=",
+        r"\((?:\w[\w.:-]* )?(?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",
+    ),
     # A program's own: the time, the node, and the rank, which is no process with so few digits.
-    rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})"
-    r"\b\]?:? ?",
-    rf"{_STAMP}\((?P<node>worker_\d+)\) : ?",
-    _STAMP,
-    rf"(?P<node>{_NUMBERED}):?(?: +[\w.|-]+)? +(?=\[rank\d+\]: )",  # of what gathers lines
-    r"[^\[\]\"'`#]{1,60}?\s(?=\[rank\d+\]: )",
-    rf"(?P<node>{_NUMBERED}): (?=RuntimeError: Unexpected error from cudaGetDeviceCount)",
+    (
+        "-",
+        rf"{_STAMP}(?P<node>{_NUMBERED}) (?:\[(?=\d{{1,3}}\])|[Rr]ank[= ]?)(?P<rank>\d{{1,6}})"
+        r"\b\]?:? ?",
+    ),
+    ("(worker_", rf"{_STAMP}\((?P<node>worker_\d+)\) : ?"),
+    ("-", _STAMP),
+    # Of what gathers lines.
+    ("[rank", rf"(?P<node>{_NUMBERED}):?(?: +[\w.|-]+)? +(?=\[rank\d+\]: )"),
+    ("[rank", r"[^\[\]\"'`#]{1,60}?\s(?=\[rank\d+\]: )"),
+    (
+        "cudaGetDeviceCount",
+        rf"(?P<node>{_NUMBERED}): (?=RuntimeError: Unexpected error from cudaGetDeviceCount)",
+    ),
 )
-_TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
+_TASK = ("", r" *(?P<task>\d{1,5}): ?")  # srun --label
 _HOST_NAME = (  # pdsh's
-    rf"(?:{_STAMP})?(?!slurmstepd-)(?P<node>{_NUMBERED}|\d{{1,3}}(?:\.\d{{1,3}}){{3}}):(?: |$)"
+    ":",
+    rf"(?:{_STAMP})?(?!slurmstepd-)(?P<node>{_NUMBERED}|\d{{1,3}}(?:\.\d{{1,3}}){{3}}):(?: |$)",
 )
 
 # Beginnings of lines that name the node or the rank, but are not cut off.
 _HINTS = (
-    rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
-    rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
+    ("NCCL ", rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL "),
+    ("NCCL WARN", rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN"),
     # OpenMPI, UCX: host and process, and no file of source
-    rf"^\[(?!\S+\.(?:py|cc|cpp|cu|c|h):)(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",
-    r"^\[rank(?P<rank>\d+)\]:",
-    r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]",
-    r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]",
-    r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
-    rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
+    (":", rf"^\[(?!\S+\.(?:py|cc|cpp|cu|c|h):)(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] "),
+    ("[rank", r"^\[rank(?P<rank>\d+)\]:"),
+    ("ank ", r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]"),
+    ("ank ", r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]"),
+    ("[rank: ", r"^\[rank: (?P<rank>\d+)\]"),  # Lightning's
+    (": task", rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task"),
 )
 _JOURNAL = (  # behind a time of ISO 8601, or its own
+    "",
     rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? )?(?P<node>{HOST}) "
-    r"(?:kernel: |(?=slurm(?:step)?d\[\d+\]: ))"
+    r"(?:kernel: |(?=slurm(?:step)?d\[\d+\]: ))",
 )
 _OF_JOURNAL = (" kernel: ", " slurmd[", " slurmstepd[")
 _SRUNS_OWN = ("srun: ", "slurmstepd: ")
@@ -122,24 +145,25 @@ class Labeller:
         label, text = Label(), line
         for _ in range(_MOST_PREFIXES):
             prefixes = self._prefixes.get(text[:1], self._prefixes[""])
-            found = next((m for p in prefixes if (m := compiled(p).match(text))), None)
+            matched = (compiled(p).match(text) for part, p in prefixes if part in text)
+            found = next(filter(None, matched), None)
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
             if found[0].endswith('"'):  # of JSON
                 text = text.rstrip('",')
-        for hint in self._hints.get(text[:1], self._hints[""]):
-            if found := compiled(hint).match(text):
+        for part, hint in self._hints.get(text[:1], self._hints[""]):
+            if part in text and (found := compiled(hint).match(text)):
                 label = _with(label, found)
         return label.over(self._base), text
 
 
-def _by_beginning(patterns: Sequence[str]) -> dict[str, list[str]]:
+def _by_beginning(patterns: Sequence[_Pattern]) -> dict[str, list[_Pattern]]:
     """The patterns that a text can match, by its first letter; by "" those of other texts.
 
     Each line is compared with all of them, and most patterns begin with a bracket.
     """
-    begins = [re.match(r"\^?\\([\[(])(?!\?)", pattern) for pattern in patterns]
+    begins = [re.match(r"\^?\\([\[(])(?!\?)", pattern) for _, pattern in patterns]
     pairs = [(begin[1] if begin else "", p) for begin, p in zip(begins, patterns, strict=True)]
     return {each: [p for begin, p in pairs if begin in ("", each)] for each in ("", "[", "(")}
 
@@ -150,12 +174,12 @@ def plain(line: bytes) -> str:
     return (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
 
 
-def _mostly(prefix: str, lines: list[str]) -> bool:
+def _mostly(prefix: _Pattern, lines: list[str]) -> bool:
     """Whether most lines, from the first line with a prefix on, have it, so that it is a label.
 
     The lines above come from the batch script, and srun's own lines have no label.
     """
-    match = compiled(prefix).match
+    match = compiled(prefix[1]).match
     begin = next((index for index, line in enumerate(lines) if match(line)), len(lines))
     own = [line for line in lines[begin:] if not line.startswith(_SRUNS_OWN)]
     return len(own) > 3 and sum(1 for line in own if match(line)) * 10 >= len(own) * 8
@@ -174,7 +198,11 @@ def line_time(text: str) -> float | None:
     head = text[:_TIME_SEARCHED]
     if head.count(":") < 2:  # compiling a pattern takes longer
         return None
-    found = re.search(_GLOG, head) or re.search(_DATE, head) or re.search(_NAMED, head)
+    found = re.search(_GLOG, head)
+    if not found and head.count("-") > 1:
+        found = re.search(_DATE, head)
+    if not found and any(month in head for month in _MONTHS.split()):
+        found = re.search(_NAMED, head)
     if not found:
         return None
     month = _MONTHS.find(found["month"]) // 4 + 1 or int(found["month"])

@@ -5,9 +5,7 @@ cause. A report says which of the agent's ranks failed, and with which status.
 """
 
 import re
-from functools import cache
 
-from jobgen.diagnosis.classes.fixed_texts import literals
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.labels import Label, line_time
 from jobgen.diagnosis.lines.matching import compiled
@@ -55,33 +53,44 @@ class FinalReport:
         return self._left > 0
 
 
+# Each behind a text that a line has if it matches.
 _STATUS = (
     # torchrun's report and agent
-    r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)",
-    r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid",
-    r"exits with return code = (?P<status>-?\d+)\s*$",  # deepspeed
-    r"returned non-zero exit status (?P<status>\d+)\.\s*$",
+    ("exitcode", r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)"),
+    (
+        "failed (exitcode: ",
+        r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid",
+    ),
+    ("return code = ", r"exits with return code = (?P<status>-?\d+)\s*$"),  # deepspeed
+    ("returned non-zero", r"returned non-zero exit status (?P<status>\d+)\.\s*$"),
     # srun
     (
+        ": error: ",
         r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?(?:[,\[][\w.,\[\]-]*)?: "
         r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
-        r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))"
+        r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))",
     ),
-    r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$",
-    r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)",
-    r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b",
-    r"\bcommand failed with exit (?:code|status) (?P<status>[1-9]\d*)\b",  # Ray's
-    r"Primary job +terminated normally, but 1 process returned (?P<status>)",
-    r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
-    r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)",
+    (": rank ", r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$"),
+    ("pdsh@", r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)"),
+    ("exited with ", r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b"),
+    # Ray's
+    ("command failed", r"\bcommand failed with exit (?:code|status) (?P<status>[1-9]\d*)\b"),
+    ("Primary job ", r"Primary job +terminated normally, but 1 process returned (?P<status>)"),
     (
-        r"^jobgen: (?P<node>[\w.-]+): (?:rank (?P<rank>\d{1,7}) )?.*?"
-        r"\bended with status (?P<status>-?[1-9]\d*)"
+        "mpi",
+        r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
     ),
-    r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)",
-    r"^jobgen: (?P<status>).*\bfailed first\b",
-    r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))",
-    r"ChildFailedError(?P<status>)",
+    ("Process name: ", r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)"),
+    (
+        "ended with status ",
+        r"^jobgen: (?P<node>[\w.-]+): (?:rank (?P<rank>\d{1,7}) )?.*?"
+        r"\bended with status (?P<status>-?[1-9]\d*)",
+    ),
+    ("ended with status ", r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)"),
+    ("failed first", r"^jobgen: (?P<status>).*\bfailed first\b"),
+    ("DUE TO", r"^DUE TO(?P<status>)"),
+    ("slurmstepd: ", r"^slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>)"),
+    ("ChildFailedError", r"ChildFailedError(?P<status>)"),
 )
 _SIGNALS = {
     "Killed": -9,
@@ -93,17 +102,10 @@ _SIGNALS = {
 }
 
 
-@cache
-def _statuses() -> list[tuple[str, list[str]]]:
-    """The patterns, with texts of which a line has one if it matches."""
-    return list(zip(_STATUS, literals(_STATUS), strict=True))
-
-
 def exit_status(text: str) -> Event | None:
     """The event of a line that says that a process ended: its status, if given, and its place."""
-    lower = text.lower()
-    for pattern, parts in _statuses():
-        if any(part in lower for part in parts) and (found := compiled(pattern).search(text)):
+    for part, pattern in _STATUS:
+        if part in text and (found := compiled(pattern).search(text)):
             groups = {name: value for name, value in found.groupdict().items() if value}
             number = int(groups.pop("status")) if "status" in groups else None
             if signal := groups.pop("signal", ""):
