@@ -4,7 +4,7 @@ To read the texts themselves takes longer than all else of a short log's diagnos
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -13,20 +13,24 @@ from jobgen.diagnosis.signs import Sign
 INDEX = os.path.join(os.path.dirname(__file__), "index.tsv")
 
 
-class IndexedSign(NamedTuple):
-    """A sign of a class, and the shapes of texts of which each line that it matches has one."""
-
-    code: str
-    sign: Sign
-    texts: Sequence[str]
-
-
 class Index(NamedTuple):
-    """All signs in the order of the classes; of each class, by its code, what its text names."""
+    """All signs in the order of the classes; of each class, by its code, what its text names.
+
+    A sign is made of its row only where a line may match it: there are more than a thousand.
+    """
 
     traits: dict[str, frozenset[str]]
     explains: dict[str, frozenset[str]]
-    signs: list[IndexedSign]
+    rows: list[tuple[str, Sequence[str]]]  # the code of a class, and the row of a sign
+
+    def sign(self, number: int) -> tuple[str, Sign]:
+        """The code of a class, and its sign that has this number."""
+        code, (meaning, pattern, *_) = self.rows[number]
+        return code, Sign(pattern, meaning)
+
+    def texts(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """The number of each sign, and shapes of texts: each line that it matches has one."""
+        return ((number, row[2:]) for number, (_, row) in enumerate(self.rows))
 
 
 @cache
@@ -40,10 +44,10 @@ def index() -> Index:
     with open(INDEX, encoding="utf-8") as stream:
         rows = [line.split("\t") for line in stream.read().splitlines()]
     code = ""
-    for meaning, first, *others in rows:
-        if meaning:
-            made.signs.append(IndexedSign(code, Sign(first, meaning), others))
+    for row in rows:
+        if row[0]:
+            made.rows.append((code, row))
         else:
-            code = first
-            made.traits[code], made.explains[code] = (frozenset(each.split()) for each in others)
+            code = row[1]
+            made.traits[code], made.explains[code] = (frozenset(each.split()) for each in row[2:])
     return made

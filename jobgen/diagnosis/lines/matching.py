@@ -95,7 +95,7 @@ def is_foreign(text: str) -> bool:
 def _candidates(shape: str) -> list[tuple[str, Sign]]:
     """The signs that a line of this shape can match, in the order of the classes."""
     numbers = (number for number in _numbers(shape) if number != _FOREIGN)
-    return [index().signs[number][:2] for number in numbers]
+    return [index().sign(number) for number in numbers]
 
 
 @lru_cache(SHAPES)
@@ -110,8 +110,8 @@ def _numbers(shape: str) -> list[int]:
 def _texts() -> dict[str, list[tuple[str, int]]]:
     """The fixed texts with the numbers of their signs, by the texts' last letters."""
     texts: dict[str, list[tuple[str, int]]] = {}
-    for number, sign in enumerate(index().signs):
-        for text in sign.texts:
+    for number, own in index().texts():
+        for text in own:
             texts.setdefault(text[-GRAM:], []).append((text, number))
     for text in shapes_of_translations():
         texts.setdefault(text[-GRAM:], []).append((text, _FOREIGN))
