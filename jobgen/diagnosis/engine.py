@@ -17,7 +17,6 @@ from jobgen.diagnosis.stacks import stalled_ranks
 from jobgen.errors import problem
 
 LAST = 32_000  # bytes of a file, in which a line may look like a failure
-MOST_SUSPECTS = 1000
 DUMP = "dump"  # of torch's flight recorder
 
 
@@ -105,7 +104,7 @@ def _read(source: Source, case: Case) -> None:
     add_file(case, file)
     if source.kind not in (FACTS, KERNEL):
         case.breaks_off |= file.breaks_off
-        case.suspects += file.suspects if len(case.suspects) < MOST_SUSPECTS else []
+        case.add_end(file.find_suspects)
 
 
 def add_file(case: Case, file: File) -> None:

@@ -330,5 +330,5 @@ def test_a_log_that_comes_in_pieces_gives_the_same_verdict(
                 file.look()
             add_file(case, file.lines)
             whole = collect(sources([str(path)]))
-            whole.suspects, whole.breaks_off = [], False
+            whole.ends, whole.breaks_off = [], False
             assert as_text(verdict_on(case)) == as_text(verdict_on(whole))

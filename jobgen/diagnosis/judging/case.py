@@ -1,7 +1,7 @@
 """The events and facts in the files of a job, and which events belong to its failure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from jobgen.diagnosis.classes import codes_with
@@ -17,6 +17,8 @@ AT_THE_END = 2  # lines that a message may have behind its first line
 GOT_OVER = 1500
 CAUGHT = 300  # lines after an exception, which may have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
+MOST_ENDS = 30  # of files, that are kept in memory
+MOST_SUSPECTS = 1000
 MESSAGE = 13  # lines of an exception's message
 # In a file's name, what tells apart the two streams of one process: train.out and train.err.
 _STREAM = r"(?<=std)(?:out|err)|(?<=[._-])(?:out|err)(?![a-z])|(?<=\.)[oe](?=\d)"
@@ -41,9 +43,23 @@ class Case(Census):
         self.says_end = False  # whether a file says that the job ended well; unknown with events
         self.jobs: dict[str, set[str]] = {}  # whose answers of the scheduler they are, by file
         self.no_logs: list[str] = []  # which files are no logs, and why
+        self.ends: list[Callable[[], list[Event]]] = []  # what finds suspects in a file's end
         self.suspects: list[Event] = []  # lines that look like a failure; no class knows them
         self.breaks_off = False  # whether a file ends amid a traceback
         self.survived: list[Event] = []  # what the job got over
+
+    def add_end(self, find: Callable[[], list[Event]]) -> None:
+        """Add what finds the suspects in a file's end: most verdicts need none."""
+        self.ends.append(find)
+        if len(self.ends) > MOST_ENDS:
+            self.find_suspects()
+
+    def find_suspects(self) -> list[Event]:
+        """The suspects in the ends of all files so far."""
+        for find in self.ends:
+            self.suspects += find() if len(self.suspects) < MOST_SUSPECTS else []
+        self.ends.clear()
+        return self.suspects
 
     @property
     def everybody(self) -> set[int]:

@@ -15,7 +15,7 @@ def with_suspects(verdict: Verdict, case: Case) -> Verdict:
     """The verdict; if it has no class, with the line that most looks like a failure."""
     main = verdict.evidence[0] if verdict.evidence else None
     only_ended = main is not None and main.code in _ENDED
-    if (verdict.code and not only_ended) or not case.suspects or case.ended_well:
+    if (verdict.code and not only_ended) or case.ended_well or not case.find_suspects():
         return verdict
     judged = {(event.file, event.line) for event in case.events if main or not event.needs_failure}
     found = [event for event in case.suspects if (event.file, event.line) not in judged]

@@ -1,7 +1,7 @@
 """Reads one file: its lines become events."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -107,9 +107,9 @@ class File:
         return breaks_off(self._reader.end, self.labeller)
 
     @property
-    def suspects(self) -> list[Event]:
-        """The last lines that look like a failure."""
-        return suspects(self.name, self._reader.end, self.count, self.labeller)
+    def find_suspects(self) -> Callable[[], list[Event]]:
+        """What finds the last lines that look like a failure."""
+        return partial(suspects, self.name, self._reader.end, self.count, self.labeller)
 
     @property
     def lacks(self) -> str:
