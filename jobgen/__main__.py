@@ -7,6 +7,8 @@ import sys
 from jobgen.cli.app import main, run_words
 from jobgen.errors import run_command
 
+_MANY = 10_000  # objects, a few megabytes: by default, 700
+
 
 def run() -> None:
     """Run the command line; its words are UTF-8 text, whatever the locale is."""
@@ -16,6 +18,7 @@ def run() -> None:
         sys.exit(complete(main))
     words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
     gc.freeze()  # else Python would search all imports for garbage again and again,
+    gc.set_threshold(_MANY)  # or what a command imports and reads,
     exit_code = run_command(lambda: run_words(words))
     gc.freeze()  # and all objects as it ends
     sys.exit(exit_code)

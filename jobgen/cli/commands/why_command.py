@@ -163,7 +163,7 @@ def _report_scripts(words: Sequence[str]) -> None:
 def _report_chains(words: Sequence[str]) -> None:
     """Report the last event of the chains whose states are named."""
     for word in words:
-        if found := re.fullmatch(r"(.*/)?chain-(\d+)", word):
+        if "chain-" in word and (found := re.fullmatch(r"(.*/)?chain-(\d+)", word)):
             from jobgen.runs.chains import last_event, read_state  # few words need it
 
             if event := last_event(read_state(to_path(word))):
