@@ -37,14 +37,15 @@ def diagnose(sources: Iterable[Source]) -> Verdict:
 
 def verdict_on(case: Case) -> Verdict:
     """The verdict on a job, from the events and the Python stacks of its files."""
-    if not case.jobs:
+    if not case.states and not case.jobs:
         return _judged(case)
+    from jobgen.diagnosis.answers.array_jobs import leave_out_ended_well
     from jobgen.diagnosis.answers.other_jobs import leave_out_other_jobs
 
-    others = leave_out_other_jobs(case)
+    others = [f"{name} is left out: it is on another job" for name in leave_out_other_jobs(case)]
+    of_array = leave_out_ended_well(case)
     verdict = _judged(case)
-    notes = (f"{name} is left out: it is on another job" for name in others)
-    return verdict._replace(notes=(*verdict.notes, *notes))
+    return verdict._replace(notes=(*of_array, *verdict.notes, *others))
 
 
 def _judged(case: Case) -> Verdict:
@@ -92,9 +93,12 @@ def _read(source: Source, case: Case) -> None:
     if source.kind == KERNEL:
         case.kernels.add(source.name)
     if source.kind == FACTS:
+        from jobgen.diagnosis.answers.array_jobs import states_in  # few files have answers
+
         case.facts.add(source.name)
+        case.states[source.name] = states_in(source.stream)
         if source.name != SCHEDULER:  # which was asked for the job itself
-            from jobgen.diagnosis.answers.other_jobs import jobs_of  # few files have answers
+            from jobgen.diagnosis.answers.other_jobs import jobs_of
 
             case.jobs[source.name] = jobs_of(source.stream)
     reader = LineReader(source.stream, source.shown)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from glob import escape, glob
 from pathlib import Path
+from typing import TypeVar
 
 from jobgen.diagnosis.answers.scheduler import control_fact, pbs_fact, value_in
 from jobgen.diagnosis.files import is_job_folder
@@ -33,6 +34,7 @@ QUERY_SECONDS = 30.0  # limit for a command: without an answer, scontrol would w
 
 _SLURM_ID = re.compile(r"(?P<job>\d+(?:_\d+|\+\d+)?)(?:;(?P<cluster>[\w.-]+))?", re.ASCII)
 _PBS_ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[A-Za-z][\w.-]*)?", re.ASCII)
+_Record = TypeVar("_Record")
 _HINT = "name the files of its output instead"
 
 
@@ -142,13 +144,23 @@ def _ask_slurm(job: str, cluster: str, ask: Query) -> JobFiles | None:
     accounting = query_accounting(job, cluster, ask)
     if not records and not accounting:
         return None
-    paths = [path for record in records for path in _control_paths(record)]
+    of_state = [(value_in(record, "JobState"), record) for record in records]
+    paths = [path for record in _not_well(of_state) for path in _control_paths(record)]
     if not paths:
-        paths = output_paths(accounting, ask)
+        jobs = [(each["State"], each) for each in accounting if "." not in each["JobID"]]
+        paths = output_paths(_not_well(jobs), ask)
     facts = [*map(control_fact, records), *filter(None, map(fact, accounting))]
     folders = [slurm_queue.find_field(record, r"WorkDir=(.*)$") for record in records]
     status = slurm_queue.parse_status("\n\n".join(records))
     return _found(paths, facts, folders, status)
+
+
+def _not_well(jobs: Sequence[tuple[str, _Record]]) -> list[_Record]:
+    """The records of an array's jobs, each given behind its state, that did not end well.
+
+    They are all records if all ended well: `why` then says so.
+    """
+    return [own for state, own in jobs if state != "COMPLETED"] or [own for _, own in jobs]
 
 
 def _control_paths(record: str) -> list[str]:

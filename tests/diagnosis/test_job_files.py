@@ -108,7 +108,7 @@ def test_scontrol_knows_the_files_and_the_end(add: Add, tmp_path: Path) -> None:
         (
             "scontrol: JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15"
             " EndTime=2026-03-01T10:02:01 StartTime=2026-03-01T10:00:00 TimeLimit=00:02:00"
-            " NodeList=gn[03-04] JobId=12",
+            " NodeList=gn[03-04] JobId=12 ArrayTask=10_3",
         ),
         (f"{tmp_path}/e-10_3.gn03",),
         (str(tmp_path),),

@@ -30,4 +30,5 @@ def leave_out_other_jobs(case: Case) -> list[str]:
     others = {file for file, jobs in case.jobs.items() if jobs and own and not jobs & own}
     case.events = [event for event in case.events if event.file not in others]
     case.ended_well -= others
+    case.states = {file: states for file, states in case.states.items() if file not in others}
     return sorted(others)

@@ -20,6 +20,7 @@ _PBS_FIELDS = (
 Facts = Iterator[tuple[int, str]]  # the index of a line, and the fact that it shows
 
 _JOB = re.compile(r"\d+(?:_(?:\d+|\[.*\]))?(?:\+\d+)?")
+_TASK = r"\s*JobId=\d+ ArrayJobId=(\d+) ArrayTaskId=(\d+)\s"  # before the job's name
 _CUT_OFF = "OUT_OF_ME+"  # in sacct's usual width; the other long states only lose "by USER"
 
 
@@ -34,7 +35,9 @@ def control_fact(record: str) -> str:
     body = record.partition("\n")[2]  # the first line has the job's name
     fields = {name: value_in(body, name) for name in _SLURM_FIELDS.split()}
     shown = (f"{name}={value}" for name, value in fields.items() if value not in ("", "(null)"))
-    return " ".join(["scontrol:", *shown, f"JobId={value_in(record, 'JobId')}"])
+    task = re.match(_TASK, record)
+    of_array = [f"ArrayTask={task[1]}_{task[2]}"] if task else []
+    return " ".join(["scontrol:", *shown, f"JobId={value_in(record, 'JobId')}", *of_array])
 
 
 def pbs_fact(attributes: dict[str, str]) -> str:
@@ -91,7 +94,10 @@ def _records(lines: list[str], first: str, other: str) -> Iterator[tuple[int, in
 
 
 def _of_sacct(lines: list[str]) -> Facts:
-    """The facts in a table of sacct, of one job and its steps, with or without --parsable."""
+    """The facts in a table of sacct, with or without --parsable.
+
+    It is of one job or one array, and of its steps.
+    """
     head = next((n for n, line in enumerate(lines) if line.strip()), 0)
     cells, begin = _cells([*lines[head : head + 2], "", ""])
     names = cells(lines[head])
@@ -102,7 +108,7 @@ def _of_sacct(lines: list[str]) -> Facts:
         job = account.get("JobID") or account.get("JobIDRaw", "")
         state = account.get("State", "").replace(_CUT_OFF, "OUT_OF_MEMORY").rstrip("+")
         found = _JOB.match(job)
-        jobs.add(found[0] if found else job)
+        jobs.add(found[0].partition("_")[0] if found else job)
         if not found or len(jobs) > 1:
             raise ValueError(job)
         yield number, fact({**account, "JobID": job, "State": state})

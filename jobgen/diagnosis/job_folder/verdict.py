@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from jobgen.diagnosis.answers.array_jobs import leave_out_ended_well
 from jobgen.diagnosis.chain_job import in_chain
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect, refuse
@@ -44,6 +45,7 @@ def _diagnose(path: str, others: Iterable[Source]) -> Verdict:
     # The job's log also has the ranks' lines, but there, halves of two lines may be mixed.
     logs = [without_ranks(source, folder) for source in others]
     case = collect([*folder_sources(folder), *logs])
+    of_array = leave_out_ended_well(case)
     _complete(case, folder)
     case.is_jobgens = True
     if folder.end[0] == "0":
@@ -55,6 +57,7 @@ def _diagnose(path: str, others: Iterable[Source]) -> Verdict:
     evidence = {host: Evidence.read(node, folder) for host, node in folder.nodes.items()}
     case.events += [event for noted in evidence.values() for event in node_events(noted, case)]
     verdict = judge(case)
+    verdict = verdict._replace(notes=(*of_array, *verdict.notes))
     cures = (cure for begin, cure in CURES.items() if verdict.says.startswith(begin))
     noted = evidence.get(verdict.node or "")
     notes = noted.notes_for(verdict, case) if noted else ()

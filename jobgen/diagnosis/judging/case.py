@@ -41,6 +41,7 @@ class Case(Census):
         self.answers: dict[str, str] = {}  # what NCCL's RAS answered, by file
         self.ended_well: set[str] = set()  # the files in which the scheduler says so
         self.says_end = False  # whether a file says that the job ended well; unknown with events
+        self.states: dict[str, dict[str, str]] = {}  # of the jobs in the scheduler's facts, by file
         self.jobs: dict[str, set[str]] = {}  # whose answers of the scheduler they are, by file
         self.no_logs: list[str] = []  # which files are no logs, and why
         self.ends: list[Callable[[], list[Event]]] = []  # what finds suspects in a file's end
