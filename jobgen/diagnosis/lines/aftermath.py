@@ -95,6 +95,11 @@ def is_handled(line: bytes) -> bool:
     return bool(line.strip()) and bool(_compiled("handled").search(line[:_LONGEST]))
 
 
+def is_of_course(line: bytes) -> bool:
+    """Whether a line shows how the job goes on, or ends well."""
+    return bool(_kind(line[:_LONGEST]))
+
+
 def complains(line: str) -> bool:
     """Whether a line says that something failed, and does not only introduce the next line."""
     return bool(_COMPLAINT.search(line)) and not _INTRODUCES.search(line)

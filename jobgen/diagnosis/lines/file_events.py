@@ -157,13 +157,10 @@ class File:
             self._reader.follow(STACK_LINES)
         process = label[:4]  # lines of several processes may be interleaved
         self._take_stack(number, process, text)
-        stream = self._streams.get(process)
-        begins = stream is None and begins_traceback(text)
+        stream = self._stream_of(process, text)
         if HEAD.match(text):
             self._note_announcement(number, process)
-        if begins and len(self._streams) < STREAMS:
-            stream = self._streams[process] = Stream()
-        ended = stream.feed(number, text) if stream else None
+        ended = stream.feed(number, text, len(line) - len(written)) if stream else None
         if stream and stream.open:
             self._reader.follow(TRACEBACK_LINES)
         cut = self._taken_back(ended.begin) if ended else []
@@ -175,6 +172,8 @@ class File:
             label = self._report.label.over(label)
         above = ended.source if ended else plain(self._reader.before[:MOST_TEXT])
         signs = matches(text, above, "" if ended else self._unread(number, above))
+        if ended and ended.message and not signs:
+            signs = matches(ended.message, above)
         events = list(_events(signs, self._exit_status(text), ended))
         if not (events or ended or (stream and stream.open)):
             events = list(filter(None, [bare_exception(text)]))
@@ -186,6 +185,14 @@ class File:
             beside = self.frames.texts_of(number, process, above, text)
             place["beside"] = cut[0].beside if cut else beside
             self._add_all(events, place, label, line_time(line))
+
+    def _stream_of(self, process: tuple[object, ...], text: str) -> Stream | None:
+        """The stream of a process; it begins with a line that begins a traceback."""
+        is_new = process not in self._streams and begins_traceback(text)
+        if is_new and len(self._streams) < STREAMS:
+            is_one = any(number is not None for number in process[1:])
+            self._streams[process] = Stream(is_one_process=is_one)
+        return self._streams.get(process)
 
     def _exit_status(self, text: str) -> Event | None:
         """The event of a process's end in a line, and the time at which torchrun noticed it."""

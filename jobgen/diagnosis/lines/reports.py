@@ -7,6 +7,7 @@ cause. A report says which of the agent's ranks failed, and with which status.
 import re
 
 from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.aftermath import is_of_course
 from jobgen.diagnosis.lines.labels import Label, line_time
 from jobgen.diagnosis.lines.matching import compiled
 
@@ -124,6 +125,12 @@ _FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>\S
 _OF_SYNTAX = r'^\s*File "[^"]+", line \d+\s*$'
 _SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _MESSAGE = r'^\s+[^\s^~](?!ile ")'  # in a line of its own, and no frame
+# Without an indent: several words, and no label or name of a program before them.
+_PLAIN_MESSAGE = r"^[A-Za-z`'\"](?!\S*:(?:\s|$))\S* \S"
+_NO_MESSAGE = (
+    r'^(?:File "|Killed|Aborted|Terminated|Segmentation fault|Bus error|Fatal Python|Root Cause'
+    r"|terminate called|(?:INFO|DEBUG|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|[EWIF]\d{4} )"
+)
 _LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
@@ -163,6 +170,7 @@ class Traceback:
         self.frames = 0
         self.where = self.type = self.text = ""
         self.source = ""  # the innermost line of source that it shows
+        self.message = ""  # if it has a line of its own
 
     @property
     def is_launcher_s_own(self) -> bool:
@@ -207,19 +215,24 @@ def bare_exception(text: str) -> Event | None:
 class Stream:
     """The tracebacks of one stream of lines; several without labels may be interleaved."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_one_process: bool) -> None:
+        self._is_one_process = is_one_process
+        self._label = 0  # the letters of the last line's label
         self.open: list[Traceback] = []
         self.announced_at = -9  # the line that announces a traceback to be ignored
         self.ignored_end = -9  # the last line of the last ignored traceback: another may be chained
         self.in_body = False  # the last line was a frame, or the source that a frame shows
         self._lacks_message: Traceback | None = None  # it ended in the last line
 
-    def feed(self, number: int, text: str) -> Traceback | None:
-        """Take a line. Returns the traceback that the line ends, if any."""
+    def feed(self, number: int, text: str, label: int) -> Traceback | None:
+        """Take a line, whose label had so many letters. Returns the traceback that it ends."""
         self.in_body = False
         each, self._lacks_message = self._lacks_message, None
-        if each and re.match(_MESSAGE, text):
-            each.text += f" {text.strip()}"
+        same, self._label = label == self._label, label  # that of a logger has a time
+        is_plain = each and same and self._is_plain_message(each, number, text)
+        if each and (is_plain or re.match(_MESSAGE, text)):
+            each.message = text.strip()
+            each.text += f" {each.message}"
             return each
         if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
             self.announced_at = number
@@ -238,6 +251,19 @@ class Stream:
         if not self.open and re.match(_OF_SYNTAX, text):
             self.open.append(Traceback(number, 0, False, has_head=False))
         return self._body(number, text) if self.open else None
+
+    def _is_plain_message(self, each: Traceback, number: int, text: str) -> bool:
+        """Whether a line without an indent is the message of an exception.
+
+        Python writes the colon behind a type only where a message follows. But if lines have no
+        labels, the next line may be of another process.
+        """
+        if number - each.last_seen > (PATIENCE if self._is_one_process else 1):
+            return False
+        others = (_NO_MESSAGE, _CHAINED, HEAD, IGNORED)
+        return bool(re.match(_PLAIN_MESSAGE, text)) and not (
+            any(re.search(other, text) for other in others) or is_of_course(text.encode())
+        )
 
     def _body(self, number: int, text: str) -> Traceback | None:
         each = self.open[0]
@@ -258,7 +284,7 @@ class Stream:
         elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end
-            each.type, each.text = last["type"], body.strip()
+            each.type, each.text, each.last_seen = last["type"], body.strip(), number
             # Another process may have written that source into this line.
             merged = rf": {{4,}}{re.escape(each.source)}\s*"
             each.text = re.sub(merged, ": ", each.text, count=1)
