@@ -28,12 +28,11 @@ _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"col
 # Files that a job script makes in the job's folder.
 _MARKS = ("status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
-_ATTEMPT = re.compile(
-    r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"
-)
-_RANK = re.compile(r"(?:^|[-_./])rank[-_.]?(?P<rank>\d{1,6})(?=[-_./]|$)")
+_ATTEMPT = r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"
+_RANK = r"(?:^|[-_./])rank[-_.]?(?P<rank>\d{1,6})(?=[-_./]|$)"
 # What a person saved of one node: dmesg-gpu08.txt, journal.gpu08, py-spy_gpu08-rank3.txt
-_OF_NODE = re.compile(
+_TOOLS = ("dmesg", "journal", "py", "nvidia-smi")
+_OF_NODE = (
     r"(?:dmesg|journal(?:ctl)?|py-?spy|nvidia-smi)[-_.](?!rank|pid)(?P<node>[A-Za-z][\w-]*?\d)"
     r"(?=[-_.]|$)"
 )
@@ -115,7 +114,7 @@ def _folder(top: str) -> Iterator[Source]:
     logs = [file for file in found if re.search(LOG, os.path.basename(file))]
     # jobgen's `stderr` of all ranks, with labels, repeats the lines of torchrun's files.
     labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
-    logs = [file for file in logs if not (_ATTEMPT.search(file) and file.startswith(labelled))]
+    logs = [file for file in logs if not (re.search(_ATTEMPT, file) and file.startswith(labelled))]
     texts = [file for file in logs if _kind(file) == "text"]
     dumps = [file for file in found if re.search(DUMP_NAME, file) and _kind(file) == "dump"]
     if not texts and not dumps:
@@ -153,7 +152,10 @@ def as_word(path: str) -> str:
 def path_label(path: str) -> Label:
     """The label that a path gives to lines: torchrun's attempt and local rank, a rank, a node."""
     name = Path(path).name
-    found, rank, node = _ATTEMPT.search(path), _RANK.search(name), _OF_NODE.match(name)
+    # Most names have none of these words, and to compile a pattern takes longer than to look.
+    found = re.search(_ATTEMPT, path) if "attempt_" in path else None
+    rank = re.search(_RANK, name) if "rank" in name else None
+    node = re.match(_OF_NODE, name) if name.startswith(_TOOLS) else None
     if not found:
         return Label(node["node"] if node else None, int(rank["rank"]) if rank else None)
     parts = path[: found.start()].split("/")

@@ -12,11 +12,9 @@ ENOUGH = 3  # lines of progress with growing numbers: the other ranks end at the
 _FOLLOWED = 2000  # lines after an event that are looked at
 _LONGEST = 400  # bytes of a line
 _DIGITS = 18  # of a number that is compared
-_COMPLAINT = re.compile(
-    r"\b(?:error|failed|failure|killed|aborted|fatal|unable|cannot|timed out)\b", re.IGNORECASE
-)
+_COMPLAINT = r"(?i)\b(?:error|failed|failure|killed|aborted|fatal|unable|cannot|timed out)\b"
 # What introduces another line, quotes a program, is of jobgen, or has no two words.
-_INTRODUCES = re.compile(
+_INTRODUCES = (
     r"(?::|\.\.\.)\s*$|\bterminate called\b|\braise \w|\bINFO\b|\] {2,}\S|^jobgen: |^\W*\w+\W*$"
 )
 _FILE = os.path.join(os.path.dirname(__file__), "aftermath.txt")
@@ -102,7 +100,7 @@ def is_of_course(line: bytes) -> bool:
 
 def complains(line: str) -> bool:
     """Whether a line says that something failed, and does not only introduce the next line."""
-    return bool(_COMPLAINT.search(line)) and not _INTRODUCES.search(line)
+    return bool(line and re.search(_COMPLAINT, line)) and not re.search(_INTRODUCES, line)
 
 
 def _kind(line: bytes) -> str:

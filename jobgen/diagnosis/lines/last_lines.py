@@ -26,8 +26,8 @@ _LAST_ERROR = "ast error:"  # of NCCL; the next line has it
 _NEAR_END = 3  # lines, of which one is a frame where a traceback is cut off
 _FRAME = r'^ *File "[^"]+", line \d+, in |^ *frame #\d+: |^ *at [\w./-]+:\d+ '
 # Lines of a message: its frame, and what goes on.
-_RULE = re.compile(r"^[-=*~#+]{5,}\s*$")
-_GOES_ON = re.compile(r"^(?:\s|$|frame #|.* NCCL INFO .* -> \d|\^|[)\]}])")
+_RULE = r"^[-=*~#+]{5,}\s*$"
+_GOES_ON = r"^(?:\s|$|frame #|.* NCCL INFO .* -> \d|\^|[)\]}])"
 
 
 def breaks_off(end: bytes, labeller: Labeller) -> bool:
@@ -56,7 +56,8 @@ def suspects(name: str, end: bytes, count: int, labeller: Labeller) -> list[Even
             elif found:
                 after.take(shape_of(piece), piece)
                 text = labeller.split(plain(piece[:_LONGEST]))[1]
-                ordinary = 0 if _RULE.match(text) else ordinary + (not _GOES_ON.match(text))
+                goes_on = re.match(_GOES_ON, text)
+                ordinary = 0 if re.match(_RULE, text) else ordinary + (not goes_on)
         if after.found.shows_survival(is_last=True, is_hard=False, is_weak=True):
             found.clear()  # the job went on
         if ordinary > MOST_AFTER:

@@ -44,8 +44,9 @@ def matches(text: str, above: str = "", unread: str = "") -> list[Event]:
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
     signs = _candidates(_shape(text))
-    of_two_lines = [(code, sign) for code, sign in signs if above and ABOVE.search(sign.pattern)]
-    found = list(events_of(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines))
+    of_two_lines = [(code, sign) for code, sign in signs if ABOVE.search(sign.pattern)]
+    signs = [each for each in signs if each not in of_two_lines]
+    found = list(events_of(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines)) if above else []
     single = list(events_of(text, signs))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
         single += events_of(text.lstrip(), signs)
