@@ -195,7 +195,7 @@ def test_each_key_is_needed(key: str, tmp_path: Path) -> None:
 def test_what_is_no_proof_at_all(text: str, tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     file.write_text(text, errors="surrogateescape")
-    with pytest.raises(JobgenError, match=r"is no JSON|is no map|more than 10000 bytes"):
+    with pytest.raises(JobgenError, match=r"is no JSON|is no map|more than 16000 bytes"):
         read_proof(file)
 
 

@@ -125,7 +125,7 @@ class Profile(NamedTuple):
         WORD, "Where its users get help: an address, or mail.", example="https://example.org/help"
     )
     hosts: tuple[str, ...] = row(
-        ListOf(Text(r"(?=.*[A-Za-z0-9])[^\s=]+(=\S+)?", "a pattern, or NAME=VALUE", dollar=FREE)),
+        ListOf(Text(r"(?=.*\w)[^\s=]+(=\S+)?", "a pattern, or NAME=VALUE", dollar=FREE)),
         "How its login nodes are known: patterns of host names, or NAME=VALUE, a variable that the "
         "site sets there.",
         (),

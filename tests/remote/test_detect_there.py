@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.helpers import jobgen
 from tests.remote.ssh_host import SshHost
@@ -16,6 +19,8 @@ def test_the_profile_is_that_of_the_login_node(
 ) -> None:
     for name in (*STANDINS, "scontrol"):
         host.add(name, f'echo "$0 $*" >> ~/asked; exec {slurm_login.bin / name} "$@"')
+    if not shutil.which("tcsh"):
+        pytest.skip("there is no tcsh")
     host.set_shell("tcsh", "echo noise")
     done = jobgen("detect", "--host", "login1", cwd=tmp_path, env=host.here)
     assert (done.returncode, done.stderr) == (0, b"")
