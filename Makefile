@@ -14,7 +14,7 @@ APT := $(and $(ROOT),$(shell command -v apt-get))
 # What the tests on a real Slurm, on PBS and in real containers need, and those of the manual, of
 # completion and of the doctor's page.
 PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc docker.io openmpi-bin mpich groff-base \
-  mandoc openssh-client openssh-server rsync zsh fish chromium strace squashfs-tools squashfuse
+  mandoc openssh-client openssh-server rsync zsh tcsh fish chromium strace squashfs-tools squashfuse
 
 # The tests start jobgen some thousand times: it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE

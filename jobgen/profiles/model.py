@@ -133,10 +133,10 @@ class Profile(NamedTuple):
     )
     needs: tuple[str, ...] = row(
         ListOf(WORD),
-        "Keys that a site's profile cannot have, and that each job there needs: by an option, or by "
-        "your own profile. jobgen warns of a job without one.",
+        "Keys that a site's profile cannot have, and that each job there needs: by an option, or "
+        "by your own profile. jobgen warns of a job without one.",
         (),
-        example="[account, request.time]",
+        example="[account, software.venv]",
     )
     extends: tuple[str, ...] = row(
         ListOf(WORD, or_one=True),
