@@ -7,11 +7,11 @@ these tests than the facts.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
+from jobgen.generator import Generator
+from jobgen.planning.parser import parse_command
 from jobgen.scripts.render import fingerprint
 from tests.site_facts import SiteFacts
 
@@ -20,17 +20,14 @@ MACHINERY = "\n# ==== machinery of jobgen "
 
 
 @cache
-def _printed(words: tuple[str, ...]) -> str:
-    """What jobgen prints where profiles/ is."""
-    command = [sys.executable, "-m", "jobgen", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def _generator() -> Generator:
+    """What jobgen is where profiles/ is, whoever runs the tests."""
+    return Generator(ROOT, environ={})
 
 
 def script_of(site: SiteFacts) -> str:
     """The script of the site's job."""
-    return _printed((*map(str, site.words), "--", "train.py"))
+    return _generator().script(parse_command([*map(str, site.words), "--", "train.py"]))
 
 
 def code_of(script: str) -> str:
