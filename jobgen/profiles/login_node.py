@@ -25,7 +25,7 @@ def host_names(resolver: Path = Path("/etc/resolv.conf")) -> list[str]:
     return [name, *(f"{name}.{domain.strip('.')}" for domain in domains)]
 
 
-def is_login_node(profile: Profile, names: Iterable[str], environ: Mapping[str, str]) -> bool:
+def _is_login_node(profile: Profile, names: Iterable[str], environ: Mapping[str, str]) -> bool:
     """Whether one of `hosts` matches a name of a machine, or a variable there."""
     found = [*names, *(f"{name}={value}" for name, value in environ.items())]
     return any(fnmatchcase(each, pattern) for pattern in profile.hosts for each in found)
@@ -43,7 +43,7 @@ def profiles_of(names: Iterable[str], environ: Mapping[str, str], profiles: Prof
         except JobgenError:  # whoever uses it reads the error
             continue
         is_usable = profile.scheduler and profile.state != "retired"
-        if is_usable and is_login_node(profile, names, environ):
+        if is_usable and _is_login_node(profile, names, environ):
             found.append(name)
             own += [name] if heading_of(file) == OWN else []
     return own or found

@@ -13,7 +13,7 @@ from jobgen.doctor.proof import newest_in_words
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planning.job_options import OPTIONS, Job
-from jobgen.profiles.login_node import host_names, is_login_node
+from jobgen.profiles.login_node import host_names, profiles_of
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
 from jobgen.profiles.resolve import Resolved
@@ -37,8 +37,7 @@ profiles.add_command(proof)
 def _profiles_list() -> int:
     """All profiles, with their descriptions: your own, and those that come with jobgen."""
     rows: dict[str, list[tuple[str, str, str]]] = {name: [] for name in HEADINGS}
-    errors, of_host = [], []
-    names = host_names()
+    errors = []
     loader = find_profiles()
     for name, file in sorted(profile_files().items()):
         try:
@@ -46,8 +45,6 @@ def _profiles_list() -> int:
         except JobgenError as error:
             errors.append(str(error))
             continue
-        if profile.scheduler and is_login_node(profile, names, os.environ):
-            of_host.append(name)
         heading = heading_of(file)
         # A user's own bases are not shown: their author knows them.
         if profile.scheduler or heading == BASES:
@@ -55,6 +52,7 @@ def _profiles_list() -> int:
             if profile.state == "retired":
                 text = f"retired{', see ' + profile.successor if profile.successor else ''}: {text}"
             rows[heading].append((name, profile.scheduler or "", text))
+    of_host = profiles_of(host_names(), os.environ, loader)
     place = f"This is a login node of {' or '.join(of_host)}.\n\n" if of_host else ""
     taken = release_in_use()
     place += f"Profiles of the registry: {printable(str(taken))}.\n\n" if taken else ""
