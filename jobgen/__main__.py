@@ -7,7 +7,7 @@ import sys
 from jobgen.cli.app import main, run_words
 from jobgen.errors import run_command
 
-_MANY = 10_000  # objects, a few megabytes: by default, 700
+_MANY = 8_000  # objects, a few megabytes: by default, 700
 
 
 def run() -> None:

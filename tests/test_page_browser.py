@@ -289,7 +289,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     assert page.answers() > answers
     assert "--profile sites/perlmutter" in page.text("line")
     page.tab.fill("#search", "no such cluster")
-    page.tab.fill("#search", "booster")  # it is chosen, and Enter keeps it
+    page.tab.fill("#search", "juwels")  # it is chosen, and Enter keeps it
     page.tab.focus("#search")
     keys.press("Enter")
     assert page.chosen() == ["sites/juwels-booster"]
@@ -297,7 +297,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     assert page.tab.evaluate("document.activeElement.id") == "search"
     keys.press("Tab")
     keys.press("ArrowDown")  # the next one, while the list stays open
-    page.until(lambda: page.text("line").startswith("jobgen sbatch --profile sites/lumi-g"))
+    page.until(lambda: page.text("line").startswith("jobgen sbatch --profile sites/karolina"))
     assert page.tab.is_visible(".choice:has([value='sites/alps'])")
     page.tab.focus(".skip")
     order = []
@@ -333,7 +333,7 @@ def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
 @pytest.mark.parametrize("profile", ["sites/lumi-g", "sites/aurora", "aws-cpu"])
 def test_a_laptop_shows_the_script_without_scrolling(profile: str, page: Page) -> None:
     page.tab.set_viewport_size({"width": 1280, "height": 800})
-    page.link({"profile": profile, "nodes": "4", "program": "train.py"})
+    page.link({"profile": profile, "nodes": "2", "program": "train.py"})
     page.tab.evaluate("scrollTo(0, 0)")
     last = page.tab.locator("#upper .directive").last.bounding_box()
     assert last["y"] + last["height"] < 800
