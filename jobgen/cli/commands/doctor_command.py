@@ -133,7 +133,9 @@ def _proof_job(profile: str, file: str | None, fields: dict[str, Any]) -> Job:
     command, given = _given(generator, {"profile": profile, **fields})
     name = profile_name(generator.profiles, profile)
     if command == "local":
-        text = f"{name:.80} is of this machine alone, where a job proves nothing"
+        is_base = not generator.profiles.load(profile).profile.scheduler
+        why = "of this machine alone, where a job proves nothing"
+        text = f"{name:.80} is {'a base for other profiles' if is_base else why}"
         raise problem("PROFILE", text, "usage", "name the profile of a cluster")
     named = [field for field in fields if field in given and field != "nodes"]  # it counts them
     flags = [(OPTIONS[field].flags[0], given[field]) for field in named]
