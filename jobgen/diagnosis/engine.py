@@ -109,6 +109,7 @@ def _read(source: Source, case: Case) -> None:
     if source.kind not in (FACTS, KERNEL):
         case.breaks_off |= file.breaks_off
         case.add_end(file.find_suspects)
+        file.tell_end(case)
 
 
 def add_file(case: Case, file: File) -> None:

@@ -10,8 +10,9 @@ import pytest
 from jobgen.diagnosis.classes import choices, classes
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.judging.cures import LATER_RANK
 from jobgen.diagnosis.lines.activities import FrameReader, _compiled, activities, words_for
-from jobgen.diagnosis.lines.census import _LAUNCHERS
+from jobgen.diagnosis.lines.census import _LAUNCHERS, _STARTS
 
 HEAD = "Traceback (most recent call last):\n"
 PACKAGES = "/env/lib/python3.11/site-packages"
@@ -201,7 +202,7 @@ def test_the_names_of_special_cases_are_known() -> None:
         for kind, name in zip(case.split()[::2], case.split()[1::2], strict=True):
             allowed = {
                 "while": words_for(name),
-                "under": name in _LAUNCHERS,
+                "under": name in {*_LAUNCHERS, *_STARTS, LATER_RANK},
                 "of": name[0].isupper(),
             }
             assert allowed[kind], case

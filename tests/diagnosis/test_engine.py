@@ -15,7 +15,7 @@ from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.files import path_label, sources, text_source
 from jobgen.diagnosis.lines.labels import Label, Labeller, clock, line_time, plain
-from jobgen.diagnosis.lines.reports import exit_status
+from jobgen.diagnosis.lines.process_ends import exit_status
 from jobgen.diagnosis.reader import BLOCK, LONGEST_LINE, LineReader
 from jobgen.diagnosis.report import LINES, as_json, as_text
 from tests.helpers import diagnose_text

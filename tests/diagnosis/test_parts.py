@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jobgen.diagnosis.classes.index import index
 from jobgen.diagnosis.lines.activities import _rows
 from jobgen.diagnosis.lines.labels import _HINTS, _HOST_NAME, _JOURNAL, _PREFIXES, _TASK
-from jobgen.diagnosis.lines.reports import _STATUS
+from jobgen.diagnosis.lines.process_ends import _STATUS
 from jobgen.diagnosis.signs import ABOVE
 
 OF_LINES = [*_PREFIXES, *_HINTS, _HOST_NAME, _JOURNAL, _TASK, *_STATUS]

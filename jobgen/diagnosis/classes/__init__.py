@@ -5,7 +5,8 @@ failure, and has the sources; the last part has the signs (jobgen/diagnosis/sign
 
     Cure: what to do; of <words|words>, the second are for scripts of jobgen
         Cure while saving: what to do in place of it, where a rank did this (lines/activities.txt)
-        Cure under mpirun of OSError: the same, for what started the ranks (lines/census.py), and
+        Cure under mpirun of OSError: the same, for what started the ranks, or how
+        (lines/census.py; `later-rank` if the line is of another rank than 0), and
         for the exception; the first counts of which all words fit
     Send: what the site's administrators need, if only they can mend it
     Not this: what looks like the cause, and is not

@@ -11,6 +11,7 @@ from jobgen.diagnosis.lines.activities import activities, all_activities, words_
 from jobgen.diagnosis.lines.matching import filled
 
 _NEAR = 40  # lines between an event and a traceback that is cut off
+LATER_RANK = "later-rank"  # a case of cures: the line is of another rank than 0
 _EXCEPTION = r"(?:\w+\.)*(\w+)(?::|$)"
 
 
@@ -24,7 +25,8 @@ def with_cure(verdict: Verdict, case: Case, main: Event, code: str) -> Verdict:
     named = {word for name, _ in special for word in name.split()[1::2]}
     doing = activities(_texts_on(case, main, verdict), named) if named else ()
     exception = re.match(_EXCEPTION, main.says)
-    facts = {*doing, *case.launchers, exception[1] if exception else ""}
+    later = [LATER_RANK] * ((main.rank or 0) > 0)
+    facts = {*doing, *case.launchers, *case.starts, *later, exception[1] if exception else ""}
     name, text = next((each for each in special if {*each[0].split()[1::2]} <= facts), general)
     done = next(
         (words for each in doing if each in name.split() and (words := words_for(each))), ""

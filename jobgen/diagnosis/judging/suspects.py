@@ -8,11 +8,26 @@ from jobgen.diagnosis.judging.explain import first
 from jobgen.diagnosis.judging.places import place_of
 from jobgen.diagnosis.judging.verdict import MOST_EVIDENCE
 
+_SHOWN_OF_PATH = 2  # of a frame's file: a package and its module
 _ENDED = ("", "launcher-report")  # codes of lines that say only that a process ended
 
 
 def with_suspects(verdict: Verdict, case: Case) -> Verdict:
-    """The verdict; if it has no class, with the line that most looks like a failure."""
+    """The verdict; if it has no class, with what most looks like a failure.
+
+    This is a line, or a traceback whose last line is missing.
+    """
+    verdict = _with_suspects(verdict, case)
+    if verdict.code or not verdict.evidence or not case.cut_off:
+        return verdict
+    file, line, frames = case.cut_off[0]
+    innermost = "/".join(frames.rpartition("\n")[2].split("/")[-_SHOWN_OF_PATH:])
+    note = f"{file}:{line}: a traceback breaks off, in {innermost}: its last line, which is"
+    note += " missing here, says what failed: see the output of that process"
+    return verdict._replace(notes=(*verdict.notes, note))
+
+
+def _with_suspects(verdict: Verdict, case: Case) -> Verdict:
     main = verdict.evidence[0] if verdict.evidence else None
     only_ended = main is not None and main.code in _ENDED
     if (verdict.code and not only_ended) or case.ended_well or not case.find_suspects():

@@ -34,11 +34,13 @@ def judge(case: Case) -> Verdict:
     found = {e.code: e for e in reversed(case.survived) if e.code not in codes_with("plain")}
     survived = list(found.values())[: -MOST_NOTES - 1 : -1] or case.survived[:1]
     notes = (f"recovered from: {each.says}, {each.file}:{each.line}" for each in survived)
+    asides = [e for e in case.events if e.role is Role.NOISE and e.says][:MOST_NOTES]
+    asides_said = (f"{e.says}: that ends no process, {e.file}:{e.line}" for e in asides)
     evidence = (*verdict.evidence, *_witnesses(verdict, case))
     says = verdict.says or (evidence[0].says if evidence else "")
     hidden = [_HIDDEN] * bool(case.ended_well and verdict.code)
     return verdict._replace(
-        notes=(*verdict.notes, *hidden, *notes),
+        notes=(*verdict.notes, *hidden, *notes, *asides_said),
         evidence=evidence,
         says=says,
         seen_nodes=frozenset({*case.rank_nodes.values(), *case.addresses.values()}),
@@ -66,6 +68,8 @@ def _judged(case: Case) -> Verdict:
     events = without_launchers_kills(_first_attempt(of_the_failure(case)))
     if _only_ended(events):
         events = case.absent(events[0].file) + events
+    if not events and not case.ended_well:
+        events = case.hung_at_start(sum(map(bool, case.lines.values())))
     groups = by_class(events)
     causes = {
         code: found
@@ -166,7 +170,9 @@ def _surest_of_message(main: Event, own: list[Event]) -> Event:
     frames = [e for e in rest if re.match(_FRAME, e.text) and e.node in (None, main.node)]
     rest = [e for e in rest if (e.file, e.node, e.rank, e.task) == place]
     same = [e for e in rest if re.match(_GOES_ON, e.text)]
-    return min(frames[:1] or [main, *same], key=lambda each: CERTAINTIES.index(each.certainty))
+    # Of those that are as sure, one that does not only quote its line.
+    candidates = frames[:1] or [main, *same]
+    return min(candidates, key=lambda e: (CERTAINTIES.index(e.certainty), e.quotes))
 
 
 def _can_mislead(misleads: str, events: list[Event]) -> bool:

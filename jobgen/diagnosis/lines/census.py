@@ -22,10 +22,17 @@ _NCCL_RANK = (
     rb".{0,40}comm 0x\w+ rank (?P<rank>\d{1,6}) n[Rr]anks (?P<world>\d{1,6})\b"
 )
 _JOINING = rb"GLOBAL_RANK: (\d{1,6}), MEMBER: \d{1,6}/(\d{1,6})"  # of Lightning
-_ALL_JOINED = (b"distributed processes registered", b" - CUDA_VISIBLE_DEVICES: [")
+_ALL_JOINED = (b" processes registered", b" - CUDA_VISIBLE_DEVICES: [")
 _NOT_JOINED = """\
 start all ranks: srun with --ntasks-per-node = devices, and Trainer(num_nodes=N) as sbatch's \
 --nodes=N; without srun, each node needs its own NODE_RANK"""
+_STILL_WAITS = (
+    _NOT_JOINED
+    + "; in a Slurm job, python without srun starts one rank alone; if they began (in another "
+    "file), they do not reach MASTER_ADDR: interface, firewall, port"
+)
+_LEFT_TO_SLURM = b"Multi-processing is handled by Slurm"
+_LONGEST = 400  # bytes of a line
 MOST_SHOWN = 8
 _READY = rb"jobgen: (?P<node>\S+) is ready, (?P<address>[\da-f.:]+) on"
 # Starters of a node's ranks: under them, a task of srun is a node.
@@ -46,6 +53,16 @@ _LAUNCHERS = {
     "srun": (b"srun: ", b"slurmstepd: "),
     "torchrun": _TORCHRUN,
 }
+# How they were started, by such words, for cures: with a random port, with a random id, and a
+# command that tells all ranks of a node the same local rank.
+_STARTS = {
+    "standalone": (b" --standalone", rb"\btorch(?:run|\.distributed\.\w+) .{0,400}--standalone "),
+    "random-id": (b"random run_id", rb"\bgenerated a random run_id: \d"),
+    "same-rank": (
+        b" --local",
+        rb"\btorch(?:run|\.distributed\.\w+) .{0,400}\.py .{0,400}--local[-_]rank[ =]\d",
+    ),
+}
 
 
 class Census:
@@ -57,8 +74,10 @@ class Census:
         self.addresses: dict[str, str] = {}  # the node of each address
         self.world = 0  # the number of ranks; 0 if it is unknown
         self.launchers: set[str] = set()
+        self.starts: set[str] = set()  # names of _STARTS
         self.is_jobgens = False  # a script of jobgen made the log
         self.joining: set[int] = set()  # the ranks of Lightning that began to wait for the others
+        self.waits: list[tuple[str, int, bytes]] = []  # the files that end so, and their last lines
 
     def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:
         """Take a block that begins and ends with whole lines."""
@@ -88,6 +107,10 @@ class Census:
         for name in _LAUNCHERS.keys() - self.launchers:
             if any(word in block for word in _LAUNCHERS[name]):
                 self.launchers.add(name)
+        for name in _STARTS.keys() - self.starts:
+            word, pattern = _STARTS[name]
+            if word in block and re.search(pattern, block):
+                self.starts.add(name)
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
 
@@ -98,6 +121,33 @@ class Census:
             self.world = max(self.world, int(world))
         if any(words in block for words in _ALL_JOINED):
             self.joining.clear()
+
+    def take_end(self, file: str, count: int, end: bytes) -> None:
+        """Take the end of a file of so many lines, which nobody writes any more."""
+        text = end.rstrip()
+        last = text.rpartition(b"\n")[2][:_LONGEST]
+        if _LEFT_TO_SLURM in last or re.search(_JOINING, last):
+            line = count - end[len(text) :].count(b"\n")
+            self.waits.append((file, line, last))
+
+    def hung_at_start(self, files: int) -> list[Event]:
+        """An event where the last line of all files shows that Lightning waits for other ranks.
+
+        The first rank writes more as soon as all have come.
+        """
+        if not self.waits or len(self.waits) < files:
+            return []
+        file, line, last = self.waits[0]
+        if self.joining:
+            found = self.absent(file) if 0 in self.joining else []
+            says = found[0].says if found else ""
+        else:
+            says = "Slurm was to start its ranks" if _LEFT_TO_SLURM in last else ""
+        if not says:
+            return []
+        says = f"the output ends where Lightning waited for other ranks: {says}"
+        event = Event("silent-hang", Role.CAUSE, says, file, line, _text(last))
+        return [event._replace(certainty="possible", cures=_STILL_WAITS)]
 
     def absent(self, file: str) -> list[Event]:
         """An event of `file` for the ranks of Lightning for which the others waited, if any."""

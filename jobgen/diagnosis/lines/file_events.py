@@ -16,7 +16,6 @@ from jobgen.diagnosis.lines.aftermath import (
     says_end,
 )
 from jobgen.diagnosis.lines.census import Census
-from jobgen.diagnosis.lines.crash_stacks import CrashStacks
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.last_lines import breaks_off, suspects
 from jobgen.diagnosis.lines.matching import (
@@ -26,6 +25,7 @@ from jobgen.diagnosis.lines.matching import (
     matches,
     may_matter,
 )
+from jobgen.diagnosis.lines.process_ends import CrashStacks, exit_status
 from jobgen.diagnosis.lines.reports import (
     HEAD,
     LINES_FOLLOWED,
@@ -35,7 +35,6 @@ from jobgen.diagnosis.lines.reports import (
     Traceback,
     bare_exception,
     begins_traceback,
-    exit_status,
     may_be_bare,
 )
 from jobgen.diagnosis.lines.translated import in_english
@@ -110,6 +109,10 @@ class File:
     def find_suspects(self) -> Callable[[], list[Event]]:
         """What finds the last lines that look like a failure."""
         return partial(suspects, self.name, self._reader.end, self.count, self.labeller)
+
+    def tell_end(self, census: Census) -> None:
+        """Tell what the last line of a file shows that nobody writes any more."""
+        census.take_end(self.name, self.count, self._reader.end)
 
     @property
     def lacks(self) -> str:
@@ -265,7 +268,7 @@ class File:
 def _events(found: list[Event], status: Event | None, ended: Traceback | None) -> Iterator[Event]:
     """The events of one line, which may end a traceback."""
     if ended and ended.is_ignored:
-        yield Event("", Role.NOISE)
+        yield Event("", Role.NOISE, ended.aside)
         return
     for event in found:
         yield event._replace(where=ended.where, context=ended.begin) if ended else event

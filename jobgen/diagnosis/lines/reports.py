@@ -54,68 +54,6 @@ class FinalReport:
         return self._left > 0
 
 
-# Each behind a text that a line has if it matches.
-_STATUS = (
-    # torchrun's report and agent
-    ("exitcode", r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)"),
-    (
-        "failed (exitcode: ",
-        r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid",
-    ),
-    ("return code = ", r"exits with return code = (?P<status>-?\d+)\s*$"),  # deepspeed
-    ("returned non-zero", r"returned non-zero exit status (?P<status>\d+)\.\s*$"),
-    # srun
-    (
-        ": error: ",
-        r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?(?:[,\[][\w.,\[\]-]*)?: "
-        r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
-        r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))",
-    ),
-    (": rank ", r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$"),
-    ("pdsh@", r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)"),
-    ("exited with ", r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b"),
-    # Ray's
-    ("command failed", r"\bcommand failed with exit (?:code|status) (?P<status>[1-9]\d*)\b"),
-    ("Primary job ", r"Primary job +terminated normally, but 1 process returned (?P<status>)"),
-    (
-        "mpi",
-        r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
-    ),
-    ("Process name: ", r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)"),
-    (
-        "ended with status ",
-        r"^jobgen: (?P<node>[\w.-]+): (?:rank (?P<rank>\d{1,7}) )?.*?"
-        r"\bended with status (?P<status>-?[1-9]\d*)",
-    ),
-    ("ended with status ", r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)"),
-    ("failed first", r"^jobgen: (?P<status>).*\bfailed first\b"),
-    ("DUE TO", r"^DUE TO(?P<status>)"),
-    ("slurmstepd: ", r"^slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>)"),
-    ("ChildFailedError", r"ChildFailedError(?P<status>)"),
-)
-_SIGNALS = {
-    "Killed": -9,
-    "Terminated": -15,
-    "Aborted": -6,
-    "Segmentation fault": -11,
-    "Bus error": -7,
-    "Out Of Memory": -9,
-}
-
-
-def exit_status(text: str) -> Event | None:
-    """The event of a line that says that a process ended: its status, if given, and its place."""
-    for part, pattern in _STATUS:
-        if part in text and (found := compiled(pattern).search(text)):
-            groups = {name: value for name, value in found.groupdict().items() if value}
-            number = int(groups.pop("status")) if "status" in groups else None
-            if signal := groups.pop("signal", ""):
-                number = _SIGNALS.get(signal.partition(" (")[0].strip())
-            says = f"exit status {number}" if number is not None else "the launcher ended"
-            return Event("", Role.TEARDOWN, says, status=number, groups=groups)
-    return None
-
-
 HEAD = re.compile(
     r"^(?P<indent>.*?)(?:\+ Exception Group )?Traceback \(most recent call last\):\s*$"
 )
@@ -139,6 +77,11 @@ _OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no
 _LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
 _CHAINED = r"During handling of the above exception|The above exception was the direct cause"
 MOST_TEXT = 400  # characters of a line
+_UNKNOWN = -1  # indent: the first frame shows it
+# What ends the thread that feeds a queue of multiprocessing, and no process.
+_FEEDER = r".*\bmultiprocessing/queues\.py$"
+_NO_READER = r"^(?:BrokenPipeError|ConnectionResetError)\b"
+_ASIDE = "a thread wrote to a queue whose reader had gone (of a DataLoader, or of the program)"
 _BLANK = " \t|+-"  # also the frame of a group of exceptions
 _MARKS = " \t^~"  # below a line of source
 PATIENCE = 60  # lines of other processes, after which a traceback counts as cut off
@@ -168,6 +111,8 @@ class Traceback:
         self.is_ignored = is_ignored
         self.has_head = has_head
         self.frames = 0
+        self.is_feeder_s = False
+        self.aside = ""  # what it says, if it ended no process
         self.where = self.type = self.text = ""
         self.source = ""  # the innermost line of source that it shows
         self.message = ""  # if it has a line of its own
@@ -243,7 +188,7 @@ class Stream:
             if before[-1:].strip(_BLANK):  # a line of another process goes on in this one
                 indent = 0
             elif before.strip(_BLANK):
-                indent -= len(before.lstrip())
+                indent = _UNKNOWN
             self.open = [each for each in self.open if each.has_head]
             self.open.append(Traceback(number, indent, ignored))
             return None
@@ -267,9 +212,16 @@ class Stream:
 
     def _body(self, number: int, text: str) -> Traceback | None:
         each = self.open[0]
+        if (
+            each.indent == _UNKNOWN
+        ):  # a page can have removed some of it from all lines but the head
+            frame = re.match(_FRAME, text)
+            each.indent = max(0, len(text) - len(text.lstrip()) - 2) if frame else _UNKNOWN
         # The line without the part before `Traceback`, if this part is blank here.
         body = text if text[: each.indent].strip(_BLANK) else text[each.indent :]
         if frame := re.match(_FRAME, body):
+            if not each.frames and frame["function"] == "_feed":
+                each.is_feeder_s = bool(re.match(_FEEDER, frame["file"]))
             each.frames += 1
             each.last_seen = number
             self.in_body = True
@@ -283,6 +235,8 @@ class Stream:
                 each.source = body.strip()
         elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
             self.open.pop(0)
+            if each.is_feeder_s and re.match(_NO_READER, body):
+                each.is_ignored, each.aside = True, _ASIDE
             self.ignored_end = number if each.is_ignored else self.ignored_end
             each.type, each.text, each.last_seen = last["type"], body.strip(), number
             # Another process may have written that source into this line.
