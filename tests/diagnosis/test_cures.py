@@ -69,7 +69,8 @@ LINES = [
     ),
     (
         "RuntimeError: Error(s) in loading state_dict for DistributedDataParallel:\n"
-        '\tMissing key(s) in state_dict: "module.a.weight".\n',
+        '\tMissing key(s) in state_dict: "module.a.weight".\n'
+        '\tUnexpected key(s) in state_dict: "a.weight".\n',
         "model.module.state_dict()",
     ),
     (
