@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from jobgen.generator import find_profiles
 from jobgen.page.packages import PACKAGES, npm_command
-from jobgen.profiles.search import profile_files
 
 ROOT = Path(__file__).parent.parent
 PACKAGES_FOLDER = ROOT / ".cache/npm"
@@ -68,7 +68,10 @@ def packages_or_skip() -> Path:
 
 @cache
 def profiles() -> list[str]:
-    return sorted(name for name in profile_files(Path("/dev/null")) if "fabrics" not in name)
+    """The bundled profiles that the page offers: neither bases nor machines that have ended."""
+    loader = find_profiles(Path("/dev/null"), environ={})
+    names = (name for name in loader.files() if not name.startswith("fabrics/"))
+    return sorted(name for name in names if loader.load(name).profile.state != "retired")
 
 
 def random_form(random: Random) -> dict[str, str]:
