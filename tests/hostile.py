@@ -158,6 +158,8 @@ FRAMES = {
     "workspace.folder": ("/{}", "~/{}"),
     "software.container.mounts": ("/{}:/m", "/m:/{}"),
     "profile": ("{}.yaml",),
+    "sources.documents.X.repository": ("{}/x", "x/{}"),
+    "sources.documents.X.address": ("https://{}",),
 }
 # Other values that a value needs to be used; each tuple of a list is a case of its own.
 COMMIT = "0123456789" * 4
