@@ -26,6 +26,8 @@ from tests.site_build import hook
 from tests.test_cli import ROOT as CHECKOUT
 from tests.test_cli import jobgen
 
+pytestmark = pytest.mark.slow
+
 TODAY = date(2026, 11, 29)
 PROOF: dict[str, Any] = {
     "format": 1,

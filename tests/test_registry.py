@@ -18,6 +18,8 @@ import yaml
 from tests.helpers import jobgen
 from tests.registry_web import REGISTRY, run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((REGISTRY / ".github/workflows").glob("*.yml"))
 

@@ -19,6 +19,8 @@ import pytest
 
 from tests.registry_web import COMMIT, MANY, NODES, PAGE, PROFILE, REGISTRY, Web, run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:

@@ -32,6 +32,8 @@ from jobgen.registry.release import Release, read_release
 from tests.helpers import jobgen
 from tests.test_prove import PROOF
 
+pytestmark = pytest.mark.slow
+
 SLURM = """\
 description: {name}, one GPU a node
 scheduler: slurm
