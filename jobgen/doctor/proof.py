@@ -19,15 +19,12 @@ from jobgen.paths import bundled, is_plain_name, registry_folder, to_path
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import is_record, keys_of
-from jobgen.profiles.resolve import Profiles, Resolved
+from jobgen.profiles.resolve import NO_VALUES, Profiles, Resolved
 from jobgen.profiles.search import ProfileSearch, is_profile_path
 from jobgen.trainers.checkup.proof_words import CHECKS, FORMAT, NETWORKS, PROGRAMS, VERSION
 
 # What no script depends on; `state` follows from a proof. What a base sets counts, not its name.
-ABOUT = (
-    *("contact", "description", "ends", "extends", "hosts", "limits"),
-    *("needs", "sources", "state", "successor"),
-)
+_NO_VALUES = {*NO_VALUES, "extends", "limits"}
 MOST_BYTES = 16_000
 _CODE = "proof"
 _HINT = "`jobgen profiles prove` writes such a file: keep it whole and unchanged"
@@ -57,7 +54,9 @@ class Proof(NamedTuple):
 
 def profile_hash(resolved: Resolved) -> str:
     """The SHA-256 of all values that a script depends on, of a profile and what it extends."""
-    values = {key: value for key, value in _plain(resolved.profile).items() if key not in ABOUT}
+    values = {
+        key: value for key, value in _plain(resolved.profile).items() if key not in _NO_VALUES
+    }
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

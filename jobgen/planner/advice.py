@@ -10,6 +10,7 @@ from jobgen.planner.value_advice import Found, unlikely_values, unlikely_words
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.keys.software import ENGINES
+from jobgen.profiles.records import value_at
 from jobgen.profiles.resolve import Resolved
 
 # Matches the name of a secret as a word of a variable's name; not TOKENIZERS_… or MAX_TOKENS.
@@ -92,11 +93,9 @@ def _needs(resolved: Resolved) -> Found:
     """Warns of a job that lacks what the site needs of each job, in one warning."""
     missing = []
     for path in resolved.profile.needs:
-        value: object = resolved.profile
-        for name in path.split("."):
-            value = getattr(value, name, None)
-        flags = [row.flags[0] for row in OPTIONS.values() if row.path == path]
-        missing += [] if value else [*flags[:1], *([] if flags else [f"--set {path}=…"])]
+        if not value_at(resolved.profile, path):
+            flags = (row.flags[0] for row in OPTIONS.values() if row.path == path)
+            missing.append(next(flags, f"--set {path}=…"))
     if missing:
         text = f"each job there needs {' and '.join(missing)}, which this one lacks"
         yield "needs", text, "needs", "or a profile of yours that extends this one"

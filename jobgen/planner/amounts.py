@@ -132,11 +132,11 @@ def _port(resolved: Resolved, by_hand: bool) -> int | None:
 
 def gpus_per_node(resolved: Resolved) -> int:
     """Returns the number of GPUs on each node; raises JobgenError if it is above a limit."""
-    node, request = resolved.profile.node, resolved.profile.request
-    limit_path, limit = resolved.profile.most_gpus_per_node
-    amount = node.gpus if request.gpus_per_node is None else request.gpus_per_node
+    profile = resolved.profile
+    limit_path, limit = profile.most_gpus_per_node
+    amount = profile.gpus_per_node
     if amount > limit:
-        nodes = resolved.profile.request.nodes
+        nodes = profile.request.nodes
         share = amount // nodes if nodes > 1 and amount % nodes == 0 else 0
         more = f"; of all nodes together, that is -G {share}" if 0 < share <= limit else ""
         raise limit_error(resolved, "request.gpus_per_node", amount, limit_path, limit, more=more)

@@ -77,9 +77,8 @@ def _requested(resolved: Resolved, key: str) -> tuple[int | str | None, str]:
     if key == "time":
         return request.time, "request.time"
     nodes = request.nodes + request.spares
-    of_node = request.gpus_per_node
-    gpus = resolved.profile.node.gpus if of_node is None else of_node
-    return nodes * gpus if key == "gpus" else nodes, "request.nodes"
+    amount = nodes * resolved.profile.gpus_per_node if key == "gpus" else nodes
+    return amount, "request.nodes"
 
 
 def _beyond(

@@ -191,6 +191,16 @@ class Profile(NamedTuple):
         """The limits of each partition or queue that the job is for, with their paths."""
         return self.limits.of(self.partition or self.queue)
 
+    def with_place(self, name: str | None) -> "Profile":
+        """The profile with another partition or queue, if one is named."""
+        return self._replace(partition=name, queue=None) if name else self
+
+    @property
+    def gpus_per_node(self) -> int:
+        """The GPUs on each node that a job requests."""
+        amount = self.request.gpus_per_node
+        return self.node.gpus if amount is None else amount
+
     @property
     def most_gpus_per_node(self) -> tuple[str, int]:
         """The path and the value of the most GPUs that a job may have on a node."""

@@ -189,6 +189,13 @@ def is_record(value: object) -> bool:
     return type(value) in _ROWS
 
 
+def value_at(value: Any, path: str) -> Any:
+    """The value of a key of a record; None if the record lacks the key's part."""
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
 class Key(NamedTuple):
     """A key of a profile with its row; `default` is a text of YAML, or "" without a default."""
 

@@ -31,6 +31,7 @@ from jobgen.profiles.yaml_tree import (
 from jobgen.quoting import quote
 
 ABOUT = ("state", "ends", "successor", "contact", "hosts", "needs")  # no script depends on them
+NO_VALUES = {*ABOUT, "description", "sources"}  # nor do jobs on these
 CACHED = 256  # the most files, profiles, and profiles with overrides in memory
 
 

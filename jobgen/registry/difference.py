@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 from jobgen.errors import JobgenError
 from jobgen.paths import bundled, registry_folder
-from jobgen.profiles.resolve import ABOUT, Profiles
+from jobgen.profiles.resolve import NO_VALUES, Profiles
 from jobgen.schedulers import profile_conflicts
 from jobgen.sources.table import leaves
-
-# No script depends on them: a change of these alone is only in the diff of the text.
-_NO_VALUES = {*ABOUT, "description", "sources"}
 
 
 class Change(NamedTuple):
@@ -89,7 +86,7 @@ def _values(profiles: Profiles, name: str) -> dict[str, Any]:
         found = leaves(profiles.load(name).profile)
     except JobgenError:
         return {}
-    return {path: value for path, value in found if path.partition(".")[0] not in _NO_VALUES}
+    return {path: value for path, value in found if path.partition(".")[0] not in NO_VALUES}
 
 
 def _changed_values(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

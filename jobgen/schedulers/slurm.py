@@ -157,8 +157,8 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
         ending = [name for name, engine in ENGINES.items() if engine.ends_with_processes]
         hint = f"the starter srun, or the engine {' or '.join(ending)}"
         note("software.container.engine", text, hint)
-    gpus = profile.node.gpus if request.gpus_per_node is None else request.gpus_per_node
-    if profile.node.gpu != "none" and gpus < profile.node.gpus and not profile.has_whole_nodes:
+    is_part = profile.gpus_per_node < profile.node.gpus
+    if profile.node.gpu != "none" and is_part and not profile.has_whole_nodes:
         text = f"Slurm gives GPUs to what srun starts; by {starter}, jobs would use each other's"
         note("launch.starter", text, "whole nodes (request.exclusive), or all GPUs of a node")
 

@@ -18,6 +18,7 @@ from jobgen.planner.amounts import gpus_per_node
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.parser import parse_command
 from jobgen.profiles.model import Profile
+from jobgen.profiles.records import value_at
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
 
@@ -157,8 +158,7 @@ def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
 
 def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
     """The limits of a job, by field, in the partition or queue of the form, or of the profile."""
-    if place := form.get("partition") or form.get("queue"):
-        profile = profile._replace(partition=place, queue=None)
+    profile = profile.with_place(form.get("partition") or form.get("queue"))
     of_place = profile.limits_of_job
 
     def most(key: str) -> str:
@@ -171,9 +171,7 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
     texts = {"nodes": most("nodes"), "gpus_per_node": str(gpus or ""), "time": most("time")}
     found = {name: f"at most {text}" for name, text in texts.items() if text}
     if fewest := most("min_nodes"):
-        found["nodes"] = ", ".join(
-            (f"at least {fewest}", *([found["nodes"]] if texts["nodes"] else []))
-        )
+        found["nodes"] = ", ".join(filter(None, (f"at least {fewest}", found.get("nodes"))))
     if most_gpus := most("gpus"):
         found["gpus_per_node"] = f"{found['gpus_per_node']}; of the job, at most {most_gpus}"
     if not profile.request.exclusive and profile.has_whole_nodes:
@@ -185,19 +183,13 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
 
 def defaults(resolved: Resolved) -> dict[str, str]:
     """The profile's values for fields that the user leaves empty; a switch is `on` or missing."""
-    values = {each.name: _value(resolved.profile, each.path) for each in all_fields() if each.path}
+    values = {
+        each.name: value_at(resolved.profile, each.path) for each in all_fields() if each.path
+    }
     values["gpus_per_node"] = gpus_per_node(resolved)
     del values["shared"]  # a site may give whole nodes to jobs that do not request them
     texts = {name: _default(name, value) for name, value in values.items()}
     return {name: text for name, text in texts.items() if text}
-
-
-def _value(profile: Profile, path: str) -> Any:
-    """The value of a key; None if the profile lacks the key's part."""
-    value: Any = profile
-    for name in path.split("."):
-        value = getattr(value, name, None)
-    return value
 
 
 def _default(name: str, value: Any) -> str:

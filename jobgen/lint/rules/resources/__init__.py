@@ -141,10 +141,12 @@ def jg703_above_cluster_limits(script: Script) -> Findings:
     profile = script.profile
     if not profile or script.scheduler != profile.scheduler:
         return
+    own = script.directive("partition", "q")
+    profile = profile.with_place(own.value if own else None)
     node, gpus = profile.node, script.gpus_per_node
     cores = script.directive("cpus-per-task")
     cores_per_node = (script.number("cpus-per-task") or 0) * (script.number("ntasks-per-node") or 1)
-    _, most_gpus = _placed(script, profile).most_gpus_per_node
+    _, most_gpus = profile.most_gpus_per_node
     for place, count, text, most in (
         (gpus, gpus.count if gpus else 0, "GPUs per node, but a node has", most_gpus),
         (cores, cores_per_node, "cores per node, but a node has", node.cpus),
@@ -156,7 +158,7 @@ def jg703_above_cluster_limits(script: Script) -> Findings:
 
 def _of_partition(script: Script, profile: Profile) -> Findings:
     """Findings on nodes and walltime above the limits of each partition or queue of the job."""
-    limits, nodes = _placed(script, profile).limits_of_job, script.nodes_directive
+    limits, nodes = profile.limits_of_job, script.nodes_directive
     most = _highest([each.nodes for _, each in limits])
     fewest = min(each.min_nodes or 0 for _, each in limits)
     gpus, most_gpus = script.gpus_per_node, _highest([each.gpus for _, each in limits])
@@ -176,12 +178,6 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
         allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
         text = f"a walltime of {walltime}, but a job may have {allowed}"
         yield finding_at(place, text, f"at most {allowed}, or another partition or queue")
-
-
-def _placed(script: Script, profile: Profile) -> Profile:
-    """The profile with the partition or queue that the script itself names, if it names one."""
-    own = script.directive("partition", "q")
-    return profile._replace(partition=own.value, queue=None) if own else profile
 
 
 def _highest(limits: Sequence[int | None]) -> int:
