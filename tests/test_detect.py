@@ -951,6 +951,10 @@ def test_a_profile_starts_from_that_of_the_login_node_s_site(slurm_login: LoginN
     shown = jobgen("profiles", "show", "mine.yaml", cwd=slurm_login.folder).stdout.decode()
     assert re.search(r'^  interface: \["ib0"\] +# .*sites/juwels-booster', shown, re.MULTILINE)
     assert re.search(r'^partition: "gpu" +# .*mine.yaml', shown, re.MULTILINE)
+    # A second time, when an own profile has the site's hosts, too.
+    (slurm_login.folder / "profiles").mkdir()
+    (slurm_login.folder / "profiles/own.yaml").write_text("extends: sites/juwels-booster\n")
+    assert jobgen("detect", cwd=slurm_login.folder, env=env).stdout.decode() == text
     env["SYSTEMNAME"] = "another"
     done = jobgen("detect", cwd=slurm_login.folder, env=env)
     assert "extends" not in values(done.stdout)

@@ -241,7 +241,7 @@ def test_a_base_and_the_list_of_names_are_read_once_for_many_profiles(
     files = [call.args[0] for call in read.call_args_list]
     assert len(files) == len(set(files))
     folders = [call.args[0] for call in list_folder.call_args_list]
-    assert all(folders.count(folder) == 3 for folder in folders)  # the list, the hint, the host
+    assert all(folders.count(folder) == 2 for folder in folders)  # the list, and the hint
     out, err = capsys.readouterr()
     assert out.count(" slurm") >= 9
     assert err.count("no profile `nope`") == 9

@@ -133,3 +133,15 @@ def test_a_source_changes_no_script(tmp_path: Path) -> None:
         assert done.returncode == 0
         scripts.append(done.stdout)
     assert scripts[0] == scripts[1] == scripts[2]
+
+
+def test_a_value_in_place_of_its_group_has_its_origin(tmp_path: Path) -> None:
+    """Of a variable and of a lock; what the group does not say is jobgen's default."""
+    text = "scheduler: slurm\nsoftware: {lock: uv.lock, store: /s}\n"
+    (tmp_path / "mine.yaml").write_text(f"{text}network: {{environment: {{HF_HOME: /hf}}}}\n")
+    shown = jobgen("profiles", "show", "mine.yaml", cwd=tmp_path).stdout.decode()
+    origins = dict(line.strip().split("  # ") for line in shown.splitlines() if "  # " in line)
+    origins = {key.rstrip(): origin for key, origin in origins.items()}
+    assert origins['file: "uv.lock"'] == "mine.yaml:2:18"
+    assert origins['value: "/hf"'] == "mine.yaml:3:34"
+    assert origins["python: null"] == origins['why: ""'] == "jobgen's default"

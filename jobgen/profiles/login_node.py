@@ -32,12 +32,9 @@ def _is_login_node(profile: Profile, names: Iterable[str], environ: Mapping[str,
 
 
 def profiles_of(names: Iterable[str], environ: Mapping[str, str], profiles: Profiles) -> list[str]:
-    """The profiles of the cluster whose login node has these names and variables, sorted.
-
-    If the user's own are among them, they alone: one that extends a site's is made for it.
-    """
-    names, found, own = list(names), [], []
-    for name, file in sorted(profiles.files().items()):
+    """The profiles of the cluster whose login node has these names and variables, sorted."""
+    names, found = list(names), []
+    for name in sorted(profiles.listed_files):
         try:
             profile = profiles.load(name).profile
         except JobgenError:  # whoever uses it reads the error
@@ -45,5 +42,13 @@ def profiles_of(names: Iterable[str], environ: Mapping[str, str], profiles: Prof
         is_usable = profile.scheduler and profile.state != "retired"
         if is_usable and _is_login_node(profile, names, environ):
             found.append(name)
-            own += [name] if heading_of(file) == OWN else []
-    return own or found
+    return found
+
+
+def profiles_here(profiles: Profiles) -> list[str]:
+    """The profiles to name on this machine, if it is a login node of theirs.
+
+    If the user's own are among them, they alone: one that extends a site's is made for it.
+    """
+    found = profiles_of(host_names(), os.environ, profiles)
+    return [name for name in found if heading_of(profiles.listed_files[name]) == OWN] or found

@@ -48,10 +48,11 @@ class Resolved(NamedTuple):
         return str(self.place(path) or "jobgen's default")
 
     def place(self, path: str) -> Mark | None:
-        """The place where a value was set; also of one that stands for a map (`short`)."""
+        """The place where a value was set; also of one that stands for a map (`Record.short`)."""
         group, _, name = path.rpartition(".")
-        if path not in self.origins and name == "value":  # of a variable: NAME: VALUE
-            path = group
+        if path not in self.origins and group in self.origins and name:
+            kind = kind_at(ROOT, group.split("."), Mark(group), ProblemList()) if group else ROOT
+            path = group if getattr(kind, "short", "") == name else path
         return self.origins.get(path)
 
     def conflict(self, path: str, text: str, hint: str) -> JobgenError:

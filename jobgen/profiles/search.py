@@ -89,9 +89,14 @@ class ProfileSearch:
         return found
 
     @cached_property
+    def listed_files(self) -> dict[str, Path]:
+        """The same, as it was when it was first needed: large folders are listed only once."""
+        return self.files()
+
+    @cached_property
     def _names(self) -> list[str]:
-        """Returns the names for a hint; large folders are listed only once."""
-        return sorted(self.files())
+        """Returns the names for a hint."""
+        return sorted(self.listed_files)
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
         """Returns the file of a profile, by its name or by its path from `folder`.

@@ -1,7 +1,6 @@
 """The commands `jobgen profiles`: list, show, explain, validate, update, schema; doctor's two."""
 
 import json
-import os
 import textwrap
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -13,7 +12,7 @@ from jobgen.doctor.proof import newest_in_words
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planning.job_options import OPTIONS, Job
-from jobgen.profiles.login_node import host_names, profiles_of
+from jobgen.profiles.login_node import profiles_here
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
 from jobgen.profiles.resolve import Resolved
@@ -52,7 +51,7 @@ def _profiles_list() -> int:
             if profile.state == "retired":
                 text = f"retired{', see ' + profile.successor if profile.successor else ''}: {text}"
             rows[heading].append((name, profile.scheduler or "", text))
-    of_host = profiles_of(host_names(), os.environ, loader)
+    of_host = profiles_here(loader)
     place = f"This is a login node of {' or '.join(of_host)}.\n\n" if of_host else ""
     taken = release_in_use()
     place += f"Profiles of the registry: {printable(str(taken))}.\n\n" if taken else ""

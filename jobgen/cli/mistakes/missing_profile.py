@@ -1,6 +1,5 @@
 """What to write in a job that names no profile: that of the login node here, or one that fits."""
 
-import os
 from collections.abc import Iterator
 from itertools import islice
 
@@ -8,7 +7,7 @@ from jobgen.errors import Mark, Problem
 from jobgen.generator import find_profiles
 from jobgen.planning.job_options import Job
 from jobgen.planning.option_row import BATCH
-from jobgen.profiles.login_node import host_names, profiles_of
+from jobgen.profiles.login_node import profiles_here
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
 
@@ -26,7 +25,7 @@ def profile_problem(job: Job) -> Iterator[Problem]:
     elif job != Job(job.command):
         from jobgen.planner.assembly import command_words  # only a mistake needs it
 
-        of_host = profiles_of(host_names(), os.environ, find_profiles())
+        of_host = profiles_here(find_profiles())
         name = of_host[0] if len(of_host) == 1 else "NAME"
         line = " ".join(map(quote, command_words(job._replace(profile=name))))
         hint = f"this is a login node of {' or '.join(of_host)}; write: {line}"
