@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 import jobgen
 from jobgen.generator import find_profiles
+from jobgen.page.site import choice_of
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
@@ -136,12 +137,12 @@ def _sites() -> list[tuple[str, Profile]]:
 
 def _machine_cells(name: str, profile: Profile) -> tuple[str, str, str, str]:
     """The machine, the GPUs of a node, the fabric and the scheduler."""
-    machine, *rest = re.split(r", (?=\d)", profile.description, maxsplit=1)
-    gpus = re.split(r" a node|, | on a node", rest[0])[0] if rest else f"{profile.node.gpus}"
+    choice = choice_of(name, profile)
+    gpus = re.split(r" a node|, ", choice.description)[0]
     words = profile.description.split(", ")
     named = next((each for each in words if each.lower().split()[0] in FABRICS), "")
     base = next((each.partition("/")[2] for each in _bases(name) if "fabrics/" in each), "")
-    return machine, gpus, named or FABRICS.get(base, ""), str(profile.scheduler)
+    return choice.title, gpus, named or FABRICS.get(base, ""), str(profile.scheduler)
 
 
 FABRICS = {

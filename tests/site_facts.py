@@ -52,8 +52,6 @@ class SiteFacts:
     name: str  # as in `--profile`: sites/NAME, or machines/NAME
     kind: str
     upper: list[str]
-    source: list[str] = field(default_factory=list)
-    read: Any = None
     options: list[str] = field(default_factory=list)
     ranks: list[str] = field(default_factory=list)
     never: list[str] = field(default_factory=list)

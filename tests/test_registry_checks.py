@@ -131,12 +131,12 @@ def test_a_server_that_does_not_answer_is_a_finding_in_the_third_week(
 ) -> None:
     """Sites have maintenance, and refuse visitors from a cloud for a while."""
     web.answers["/page"] = 503
-    said = []
+    codes = []
     for _ in range(3):
         code, text = sources(small, web)
-        said.append(code)
+        codes.append(code)
         assert "WEB/page answers 503" in text
-    assert said == [0, 0, 1]
+    assert codes == [0, 0, 1]
     web.answers["/page"] = PAGE
     assert sources(small, web)[0] == 0
 

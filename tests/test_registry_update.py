@@ -575,12 +575,12 @@ def killed_at(step: int, action: Callable[[], object]) -> bool:
     changes = ("open", "os.rename", "os.symlink", "os.remove", "os.mkdir", "os.rmdir", "os.utime")
     child = os.fork()
     if not child:
-        left = [step]
+        steps = [step]
 
         def hook(event: str, _: object) -> None:
             if event in changes:
-                left[0] -= 1
-                if left[0] < 0:
+                steps[0] -= 1
+                if steps[0] < 0:
                     os._exit(9)
 
         sys.addaudithook(hook)

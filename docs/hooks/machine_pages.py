@@ -15,6 +15,7 @@ from rule_pages import Pages
 from jobgen.doctor.proof import newest_proof
 from jobgen.generator import Generator
 from jobgen.page.browser.session import MACHINERY
+from jobgen.page.site import choice_of
 from jobgen.planning.parser import parse_command
 from jobgen.profiles.model import Profile
 from jobgen.sources.check import sources_of
@@ -45,7 +46,7 @@ def machine_pages() -> Pages:
 
 def machine_title(name: str) -> str:
     """What a site is called: the description of its profile up to what a node has."""
-    return re.split(r", (?=\d)", _generator().profiles.load(name).profile.description)[0]
+    return choice_of(name, _generator().profiles.load(name).profile).title
 
 
 def with_page_of_each(markdown: str) -> str:

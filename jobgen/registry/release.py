@@ -88,10 +88,10 @@ def _files_of_folder(top: Path, wanted: str) -> dict[str, bytes]:
             raise problem(str(top), f"{path!r:.80} is not in {SUMS}", CODE, "take a whole release")
     if missing := [*sums.keys() - {*paths}]:
         raise problem(str(top), f"{min(missing)!r:.80} is missing", CODE, "take a whole release")
-    files, left = {}, REGISTRY_BYTES
+    files, allowed = {}, REGISTRY_BYTES
     for path in paths:
-        data = _read_file(top / path, left)
-        left -= len(data)
+        data = _read_file(top / path, allowed)
+        allowed -= len(data)
         if hashlib.sha256(data).hexdigest() != sums[path]:
             text = f"{path!r:.80} has changed: it has not the sum in {SUMS}"
             raise problem(str(top), text, CODE, "take a whole release")

@@ -52,9 +52,9 @@ def private_texts(file: Path) -> Iterator[str]:
             if mail != contact:
                 yield f"{name}:{number}: {mail}: a mail address that is not the contact"
         text = _PUBLIC.sub("", line)
-        for what, pattern in _PRIVATE.items():
+        for kind, pattern in _PRIVATE.items():
             if found := pattern.search(text):
-                yield f"{name}:{number}: {found[0]:.60}: {what}?"
+                yield f"{name}:{number}: {found[0]:.60}: {kind}?"
 
 
 def _files() -> list[Path]:

@@ -71,8 +71,8 @@ def report_text(found: list[Finding]) -> str:
     if not any(each.is_fault for each in found):
         return ""
     lines = [f"- {each.text}" for each in sorted(found, key=lambda each: not each.is_fault)]
-    what = "Read the document again, and change the value or its source in the profile:"
-    return "\n".join([what, "", *lines, ""])
+    task = "Read the document again, and change the value or its source in the profile:"
+    return "\n".join([task, "", *lines, ""])
 
 
 def findings(sources: dict[str, Any], raw: str, documents: Documents) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def _in_repository(
     if answer.text is None:
         yield _unread(address, answer, cited)
         return
-    lines = [" ".join(line.split()) for line in answer.text.splitlines()]
+    lines = [" ".join(line.split()) for line in answer.text.split("\n")]  # as GitHub counts them
     for value, words, line in cited:
         places = [number for number, text in enumerate(lines, 1) if words in text]
         if line in places:

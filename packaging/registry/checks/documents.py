@@ -52,7 +52,7 @@ class Documents:
         cache.mkdir(parents=True, exist_ok=True)
         self._index = cache / "index.json"
         is_there = self._index.is_file()
-        self._known: dict[str, Any] = json.loads(self._index.read_text()) if is_there else {}
+        self._entries: dict[str, Any] = json.loads(self._index.read_text()) if is_there else {}
 
     def get(self, address: str, is_fixed: bool = False) -> Answer:
         """The document at an address; `is_fixed`: it is there as it is, or nowhere."""
@@ -61,27 +61,27 @@ class Documents:
             if is_fixed and cached.is_file():
                 self._answers[address] = Answer(_text(cached))
             else:
-                self._answers[address] = self._asked(address)
+                self._answers[address] = self._request(address)
         return self._answers[address]
 
     def close(self) -> None:
         """Write the index, and remove from the cache what was not asked for."""
-        self._known = {each: self._known.get(each, {}) for each in self._answers}
-        kept = {self._index, *map(self._body, self._answers)}
+        self._entries = {each: self._entries.get(each, {}) for each in self._answers}
+        in_use = {self._index, *map(self._body, self._answers)}
         for file in self._cache.iterdir():
-            if file not in kept:
+            if file not in in_use:
                 file.unlink()
-        self._index.write_text(json.dumps(self._known, indent=1) + "\n")
+        self._index.write_text(json.dumps(self._entries, indent=1) + "\n")
 
-    def _asked(self, address: str) -> Answer:
-        known = self._known.setdefault(address, {})
+    def _request(self, address: str) -> Answer:
+        entry = self._entries.setdefault(address, {})
         if urlsplit(address).scheme not in ("http", "https"):
             return Answer(None, "is no address of the web", True)
         self._wait(urlsplit(address).netloc)
         cached = self._body(address)
         headers = {"User-Agent": AGENT}
-        if "tag" in known and cached.is_file():
-            headers["If-None-Match"] = known["tag"]
+        if "tag" in entry and cached.is_file():
+            headers["If-None-Match"] = entry["tag"]
         # An address may have letters of any language.
         request = urllib.request.Request(quote(address, "%/:=&?~#+!$,;'@()*[]"), headers=headers)
         try:
@@ -91,20 +91,20 @@ class Documents:
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == 304:
-                known.pop("silences", None)
+                entry.pop("silences", None)
                 return Answer(_text(cached))
-            return self._failed(known, f"answers {error.code}", error.code in GONE)
+            return self._failed(entry, f"answers {error.code}", error.code in GONE)
         except (OSError, HTTPException, ValueError) as error:
-            return self._failed(known, f"does not answer: {getattr(error, 'reason', error)}", False)
+            return self._failed(entry, f"does not answer: {getattr(error, 'reason', error)}", False)
         cached.write_bytes(gzip.compress(data, mtime=0))
-        known.clear()
-        known.update({"tag": tag} if tag else {})
+        entry.clear()
+        entry.update({"tag": tag} if tag else {})
         return Answer(_text(cached))
 
-    def _failed(self, known: dict[str, Any], why: str, is_dead: bool) -> Answer:
-        known["silences"] = known.get("silences", 0) + 1
-        if not is_dead and known["silences"] >= MOST_SILENCES:
-            return Answer(None, f"{why} (run {known['silences']} in which it does not)", True)
+    def _failed(self, entry: dict[str, Any], why: str, is_dead: bool) -> Answer:
+        entry["silences"] = entry.get("silences", 0) + 1
+        if not is_dead and entry["silences"] >= MOST_SILENCES:
+            return Answer(None, f"{why} (run {entry['silences']} in which it does not)", True)
         return Answer(None, why, is_dead)
 
     def _wait(self, host: str) -> None:
