@@ -258,6 +258,21 @@ def test_limits_of_the_job_s_partition() -> None:
             planned(partition=partition, nodes=nodes, time=time, set_values=sets)
 
 
+def test_a_limit_of_time_that_depends_on_the_nodes() -> None:
+    """On Frontier, small jobs are shorter than large ones; nodes in reserve count."""
+    sets = (
+        "limits.partitions={batch: {time: 12h, time_by_nodes: {183: 6h, 91: 2h}}, long: {}}",
+        "request.spares=0",
+    )
+    for nodes, hours in (("91", 2), ("90+1", 2), ("92", 6), ("183", 6), ("184", 12)):
+        assert planned(partition="batch", nodes=nodes, time=f"{hours}h", set_values=sets)
+        with pytest.raises(JobgenError) as refused:
+            planned(partition="batch", nodes=nodes, time=f"{hours}:00:01", set_values=sets)
+        of_nodes = {2: "2h for up to 91 nodes;", 6: "6h for up to 183 nodes;", 12: "12h;"}[hours]
+        assert f"has at most {of_nodes}" in str(refused.value)
+        assert "-p long allows it" in str(refused.value)
+
+
 def test_one_node_needs_no_rendezvous() -> None:
     found = planned(nodes="1", rendezvous="static")
     assert found.launch.rendezvous == "standalone"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from time import strftime
 
 from jobgen.errors import JobgenError, problem
+from jobgen.profiles.keys.request import limit_of
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import Scheduler
 
@@ -38,6 +39,8 @@ def limit_error(
         has = f"profile {resolved.name} has at least"
     elif limit_path.startswith("limits.") and limit_path.endswith(".gpus"):
         requested = "{} GPUs on all nodes together"
+    elif ".time_by_nodes." in limit_path:
+        limit = f"{limit} for up to {limit_path.rpartition('.')[2]} nodes"
     if limit_path in ("node.cpus", "node.memory"):
         has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
     elif others:
@@ -76,9 +79,15 @@ def _requested(resolved: Resolved, key: str) -> tuple[int | str | None, str]:
     request = resolved.profile.request
     if key == "time":
         return request.time, "request.time"
-    nodes = request.nodes + request.spares
+    nodes = _nodes(resolved)
     amount = nodes * resolved.profile.gpus_per_node if key == "gpus" else nodes
     return amount, "request.nodes"
+
+
+def _nodes(resolved: Resolved) -> int:
+    """The nodes that the job requests, with those in reserve."""
+    request = resolved.profile.request
+    return request.nodes + request.spares
 
 
 def _beyond(
@@ -92,10 +101,10 @@ def _beyond(
         return walltime_seconds(resolved, scheduler, path, value)
 
     requested, requested_path = _requested(resolved, key)
-    limits = [
-        (f"{path}.{key}", getattr(each, key))
-        for path, each in resolved.profile.limits.of(partitions)
-    ]
+    limits = []
+    for path, each in resolved.profile.limits.of(partitions):
+        name, limit = limit_of(each, key, _nodes(resolved))
+        limits.append((f"{path}.{name}", limit))
     sign = -1 if key == "min_nodes" else 1
     is_beyond = all(
         requested and limit and sign * size(requested_path, requested) > sign * size(path, limit)

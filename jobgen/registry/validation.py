@@ -6,6 +6,7 @@ from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.generator import Generator
 from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import Job
+from jobgen.profiles.keys.request import limit_of
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.yaml_tree import Map, Scalar
 from jobgen.schedulers import COMMANDS
@@ -74,8 +75,8 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
-    limits = profile.limits_of_job[0][1]
-    time = limits.time or "24:00:00" if needs_time else None
+    longest = limit_of(profile.limits_of_job[0][1], "time", profile.request.nodes)[1]
+    time = longest or "24:00:00" if needs_time else None
     return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
 
 

@@ -162,10 +162,15 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
     of_place = profile.limits_of_job
 
     def most(key: str) -> str:
-        found = [(path.partition(".partitions.")[2], getattr(each, key)) for path, each in of_place]
-        return " or ".join(
-            f"{value} on {name}" if name else f"{value}" for name, value in found if value
-        )
+        texts = []
+        for path, each in of_place:
+            name = path.partition(".partitions.")[2]
+            by_nodes = each.time_by_nodes.items() if key == "time" else ()
+            values = [f"{time} for up to {nodes} nodes" for nodes, time in by_nodes]
+            if value := getattr(each, key):
+                values.append(f"{value} on {name}" if name else f"{value}")
+            texts += [", ".join(values)] if values else []
+        return " or ".join(texts)
 
     gpus = profile.most_gpus_per_node[1]
     texts = {"nodes": most("nodes"), "gpus_per_node": str(gpus or ""), "time": most("time")}

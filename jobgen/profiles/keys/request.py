@@ -2,7 +2,7 @@
 
 # No `annotations` from __future__: `typing` compiles each annotation of a tuple that is text.
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jobgen.profiles.kinds import (
     CONTROLS,
@@ -24,6 +24,13 @@ from jobgen.profiles.units import Size, Walltime
 _NODES = row(NODES, "The most nodes of one job.")
 _MIN_NODES = row(NODES, "The fewest nodes of one job.")
 _TIME = row(Walltime(), "The longest walltime.", example='"1:30:00"')
+_TIME_BY_NODES = row(
+    MapOf(Walltime(), Text("[1-9][0-9]{0,6}", "a number of nodes")),
+    "The longest walltimes of smaller jobs: each number is the most nodes of a job that gets no "
+    "more than the time beside it. Jobs with more nodes get `time`.",
+    dict,
+    example='{91: "2:00:00", 183: "6:00:00"}',
+)
 _GPUS = row(Int(0), "The most GPUs of one job, on all its nodes together.")
 _GPUS_PER_NODE = row(Int(0, 64), "The most GPUs on a node; default: node.gpus.")
 _SHARED = row(
@@ -40,6 +47,7 @@ class PartitionLimits(NamedTuple):
     nodes: int | None = _NODES
     min_nodes: int | None = _MIN_NODES
     time: str | None = _TIME
+    time_by_nodes: Mapping[str, str] = _TIME_BY_NODES
     gpus: int | None = _GPUS
     gpus_per_node: int | None = _GPUS_PER_NODE
     shared: bool | None = _SHARED
@@ -52,6 +60,7 @@ class Limits(NamedTuple):
     nodes: int | None = _NODES
     min_nodes: int | None = _MIN_NODES
     time: str | None = _TIME
+    time_by_nodes: Mapping[str, str] = _TIME_BY_NODES
     gpus: int | None = _GPUS
     gpus_per_node: int | None = _GPUS_PER_NODE
     shared: bool | None = _SHARED
@@ -71,6 +80,18 @@ class Limits(NamedTuple):
             else ("limits", self)
             for name in (partitions or "").split(",")
         ]
+
+
+def limit_of(limits: "Limits | PartitionLimits", key: str, nodes: int | None) -> tuple[str, Any]:
+    """The limit `key` of a job with so many nodes: its own key, since time has several; its value.
+
+    Without a number of nodes, the longest time of all jobs.
+    """
+    if key == "time" and nodes:
+        for most, time in sorted(limits.time_by_nodes.items(), key=lambda each: int(each[0])):
+            if nodes <= int(most):
+                return f"time_by_nodes.{most}", time
+    return key, getattr(limits, key)
 
 
 def asks_for_whole_nodes(place: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at
+from jobgen.profiles.keys.request import limit_of
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
 
@@ -172,10 +173,11 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
         text = f"{gpus.count * (script.nodes or 1)} GPUs, but a job may have {most_gpus}"
         yield finding_at(gpus, text, f"at most {most_gpus}, or another partition")
     seconds = get_scheduler(script.scheduler).seconds
-    longest = _highest([seconds(each.time or "") for _, each in limits])
+    times = [limit_of(each, "time", script.nodes)[1] or "" for _, each in limits]
+    longest = _highest([seconds(each) for each in times])
     place, walltime = script.walltime or (None, "")
     if place and longest and (seconds(walltime) or 0) > longest:
-        allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
+        allowed = next(each for each in times if seconds(each) == longest)
         text = f"a walltime of {walltime}, but a job may have {allowed}"
         yield finding_at(place, text, f"at most {allowed}, or another partition or queue")
 
