@@ -199,9 +199,20 @@ def test_the_limits_of_a_cluster_are_beside_their_fields(answer: Answer) -> None
         "nodes": "at least 2, at most 8",
         "gpus_per_node": "at most 4; of the job, at most 16",
     }
-    text = "scheduler: slurm\nlimits: {time: 12h, time_by_nodes: {91: 2h, 183: 6h}}\n"
-    found = answer(form={"profile": "-", "profile_text": text})["limits"]
-    assert found["time"] == "at most 2h for up to 91 nodes, 6h for up to 183 nodes, 12h"
+    text = (
+        "scheduler: slurm\npartition: batch\nrequest: {qos: debug}\n"
+        "limits:\n  qos: {debug: {nodes: 8}}\n"
+        "  partitions: {batch: {time: 12h, time_by_nodes: {91: 2h}}}\n"
+    )
+    own = {"profile": "-", "profile_text": text}
+    names = {"partition": "such as batch", "queue": "such as batch", "qos": "such as debug"}
+    for nodes, time in (("", "2h"), ("91", "2h"), ("92", "12h"), ("x", "2h")):
+        found = answer(form={**own, "nodes": nodes})["limits"]
+        assert found == {
+            "nodes": "at most 8 with debug",
+            "time": f"at most {time} on batch",
+            **names,
+        }
     assert answer(form={"profile": "-", "profile_text": "a: b"})["limits"] == {}
 
 

@@ -273,6 +273,37 @@ def test_a_limit_of_time_that_depends_on_the_nodes() -> None:
         assert "-p long allows it" in str(refused.value)
 
 
+def test_limits_of_a_qos_count_instead_of_those_of_its_partition() -> None:
+    sets = (
+        "limits.partitions={gpu: {nodes: 64, time: 2h}}",
+        "limits.qos={debug: {nodes: 4}, long: {time: 4d, nodes: 16}}",
+        "request.spares=0",
+    )
+    for qos, nodes, time in (("debug", "4", "2h"), ("long", "16", "96h"), ("other", "64", "2h")):
+        own = (*sets, f"request.qos={qos}")
+        assert planned(partition="gpu", nodes=nodes, time=time, set_values=own)
+    for qos, nodes, time, hint in (
+        (
+            "debug",
+            "5",
+            "2h",
+            "limits.qos.debug.nodes is set at --set limits.qos; --qos long allows it",
+        ),
+        (
+            "debug",
+            "4",
+            "3h",
+            "limits.partitions.gpu.time is set at --set limits.partitions [limit]",
+        ),
+        ("long", "17", "2h", "limits.qos.long.nodes is set at --set limits.qos [limit]"),
+    ):
+        with pytest.raises(JobgenError) as refused:
+            planned(
+                partition="gpu", nodes=nodes, time=time, set_values=(*sets, f"request.qos={qos}")
+            )
+        assert hint in str(refused.value)
+
+
 def test_one_node_needs_no_rendezvous() -> None:
     found = planned(nodes="1", rendezvous="static")
     assert found.launch.rendezvous == "standalone"
@@ -568,7 +599,7 @@ def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
     assert by_hand.software.workspace is None  # a node's shell is where its user has put it
 
 
-@pytest.mark.parametrize("word", ["qos", "licenses", "threads_per_core"])
+@pytest.mark.parametrize("word", ["oom_kill_step", "licenses", "threads_per_core"])
 def test_an_option_is_one_place(word: str) -> None:
     """Its row, the key of the profile, and the directive: all else is made of them.
 

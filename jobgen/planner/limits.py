@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from time import strftime
 
 from jobgen.errors import JobgenError, problem
-from jobgen.profiles.keys.request import limit_of
+from jobgen.profiles.keys.limits import JobLimits
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import Scheduler
 
@@ -26,12 +26,11 @@ def limit_error(
     amount: int | str,
     limit_path: str,
     limit: int | str,
-    others: Sequence[str] = (),
     more: str = "",
 ) -> JobgenError:
     """The error for a job above a limit; `path` and `limit_path` are the keys of both values.
 
-    `others` are partitions or queues that allow the job; `more` is the end of the hint.
+    `more` is the end of the hint.
     """
     requested = _REQUESTED[path]
     has = f"profile {resolved.name} has at most"
@@ -43,9 +42,6 @@ def limit_error(
         limit = f"{limit} for up to {limit_path.rpartition('.')[2]} nodes"
     if limit_path in ("node.cpus", "node.memory"):
         has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
-    elif others:
-        option = "-q" if resolved.profile.scheduler == "pbs" else "-p"
-        more = f"; {option} {' or '.join(others[:3])} allows it"
     elif limit_path == "node.gpus" and limit == 0:
         more = f"; if a node has GPUs, write --set node.gpus={amount} --set node.gpu=nvidia, or amd"
     text = f"{requested.format(amount)} requested, {has} {limit}"
@@ -57,21 +53,30 @@ _LIMITED = ("nodes", "min_nodes", "gpus", "time")  # keys of `limits`
 
 
 def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
-    """Raise JobgenError if the job is beyond the limit `key` of its partition or queue.
+    """Raise JobgenError if the job is beyond the limit `key` of its partition, queue or QOS.
 
-    The error names partitions or queues that allow the job.
+    The error names others that allow the job.
     """
     profile = resolved.profile
     if not any(profile.limits):
         return
-    if beyond := _beyond(resolved, scheduler, key, profile.partition or profile.queue):
+    if beyond := _beyond(resolved, scheduler, key, profile.limits_of_job):
+        of_qos = beyond[0].startswith("limits.qos.")
         others = [
             name
-            for name in profile.limits.partitions
-            if not any(_beyond(resolved, scheduler, each, name) for each in _LIMITED)
+            for name in (profile.limits.qos if of_qos else profile.limits.partitions)
+            if _allows(resolved, scheduler, *((None, name) if of_qos else (name, None)))
         ]
+        option = "--qos" if of_qos else "-q" if profile.scheduler == "pbs" else "-p"
+        more = f"; {option} {' or '.join(others[:3])} allows it" if others else ""
         amount, path = _requested(resolved, key)
-        raise limit_error(resolved, path, amount or 0, *beyond, others)
+        raise limit_error(resolved, path, amount or 0, *beyond, more)
+
+
+def _allows(resolved: Resolved, scheduler: Scheduler, place: str | None, qos: str | None) -> bool:
+    """Whether another partition, queue or QOS allows the job."""
+    limits = resolved.profile.with_place(place, qos).limits_of_job
+    return not any(_beyond(resolved, scheduler, key, limits) for key in _LIMITED)
 
 
 def _requested(resolved: Resolved, key: str) -> tuple[int | str | None, str]:
@@ -91,9 +96,12 @@ def _nodes(resolved: Resolved) -> int:
 
 
 def _beyond(
-    resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
+    resolved: Resolved, scheduler: Scheduler, key: str, of_places: Sequence[JobLimits]
 ) -> tuple[str, int | str] | None:
-    """The path and the value of the first limit that excludes the job; None if one allows it."""
+    """The path and the value of the first limit that excludes the job; None if a place allows it.
+
+    `of_places` are the limits in each partition or queue that the job is for.
+    """
 
     def size(path: str, value: int | str) -> int:
         if isinstance(value, int):
@@ -101,10 +109,7 @@ def _beyond(
         return walltime_seconds(resolved, scheduler, path, value)
 
     requested, requested_path = _requested(resolved, key)
-    limits = []
-    for path, each in resolved.profile.limits.of(partitions):
-        name, limit = limit_of(each, key, _nodes(resolved))
-        limits.append((f"{path}.{name}", limit))
+    limits = [each.find(key, _nodes(resolved)) for each in of_places]
     sign = -1 if key == "min_nodes" else 1
     is_beyond = all(
         requested and limit and sign * size(requested_path, requested) > sign * size(path, limit)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.profiles.keys.launch import Launch as Launch
-from jobgen.profiles.keys.request import Limits as Limits
-from jobgen.profiles.keys.request import PartitionLimits
+from jobgen.profiles.keys.limits import JobLimits
+from jobgen.profiles.keys.limits import Limits as Limits
 from jobgen.profiles.keys.request import Request as Request
 from jobgen.profiles.keys.software import Software, Workspace
 from jobgen.profiles.keys.sources import DAY, Sources
@@ -187,13 +187,14 @@ class Profile(NamedTuple):
     )
 
     @property
-    def limits_of_job(self) -> "list[tuple[str, Limits | PartitionLimits]]":
-        """The limits of each partition or queue that the job is for, with their paths."""
-        return self.limits.of(self.partition or self.queue)
+    def limits_of_job(self) -> list[JobLimits]:
+        """The limits of the job in each partition or queue that it is for."""
+        return self.limits.of(self.partition or self.queue, self.request.qos)
 
-    def with_place(self, name: str | None) -> "Profile":
-        """The profile with another partition or queue, if one is named."""
-        return self._replace(partition=name, queue=None) if name else self
+    def with_place(self, name: str | None, qos: str | None) -> "Profile":
+        """The profile with another partition or queue, and another QOS, if they are named."""
+        profile = self._replace(partition=name, queue=None) if name else self
+        return profile._replace(request=self.request._replace(qos=qos)) if qos else profile
 
     @property
     def gpus_per_node(self) -> int:
@@ -204,7 +205,7 @@ class Profile(NamedTuple):
     @property
     def most_gpus_per_node(self) -> tuple[str, int]:
         """The path and the value of the most GPUs that a job may have on a node."""
-        found = [(f"{path}.gpus_per_node", each.gpus_per_node) for path, each in self.limits_of_job]
+        found = [each.find("gpus_per_node") for each in self.limits_of_job]
         limits = [(path, most) for path, most in found if most is not None]
         if len(limits) == len(found):
             return max(limits, key=lambda each: each[1])
@@ -215,7 +216,7 @@ class Profile(NamedTuple):
     @property
     def has_whole_nodes(self) -> bool:
         """Whether no other job is on a job's nodes: it requests this, or its partition does so."""
-        limits = [each.shared for _, each in self.limits_of_job]
+        limits = [each.find("shared")[1] for each in self.limits_of_job]
         return self.request.exclusive or all(shared is False for shared in limits)
 
 

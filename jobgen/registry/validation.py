@@ -6,7 +6,6 @@ from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.generator import Generator
 from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import Job
-from jobgen.profiles.keys.request import limit_of
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.yaml_tree import Map, Scalar
 from jobgen.schedulers import COMMANDS
@@ -75,7 +74,7 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
-    longest = limit_of(profile.limits_of_job[0][1], "time", profile.request.nodes)[1]
+    _, longest = profile.limits_of_job[0].find("time", profile.request.nodes)
     time = longest or "24:00:00" if needs_time else None
     return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
 
@@ -95,11 +94,11 @@ def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem
 def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
     """The problems, with places in the profile instead of options or defaults."""
     profile, origins = resolved.profile, resolved.origins
-    limits = profile.limits_of_job[0][0]
+    of_time, _ = profile.limits_of_job[0].find("time", profile.request.nodes)
     marks = {str(mark): mark for mark in origins.values()}
 
     def mark_of(place: str) -> Mark:
-        keys = {"-N": "request.nodes", "-t": f"{limits}.time"}
+        keys = {"-N": "request.nodes", "-t": of_time}
         key = keys.get(place) or place.lstrip("-").replace("-", "_")
         return marks.get(place) or origins.get(key) or origins.get(f"request.{key}") or Mark(name)
 

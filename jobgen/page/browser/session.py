@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -157,19 +158,21 @@ def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
-    """The limits of a job, by field, in the partition or queue of the form, or of the profile."""
-    profile = profile.with_place(form.get("partition") or form.get("queue"))
-    of_place = profile.limits_of_job
+    """The limits of a job, by field, in the place and QOS of the form, or of the profile."""
+    profile = profile.with_place(form.get("partition") or form.get("queue"), form.get("qos"))
+
+    nodes = form.get("nodes", "")
+    of_nodes = int(nodes) if re.fullmatch("[0-9]{1,7}", nodes) else profile.request.nodes
+
+    places = (profile.partition or profile.queue or "").split(",")
 
     def most(key: str) -> str:
         texts = []
-        for path, each in of_place:
-            name = path.partition(".partitions.")[2]
-            by_nodes = each.time_by_nodes.items() if key == "time" else ()
-            values = [f"{time} for up to {nodes} nodes" for nodes, time in by_nodes]
-            if value := getattr(each, key):
-                values.append(f"{value} on {name}" if name else f"{value}")
-            texts += [", ".join(values)] if values else []
+        for place, each in zip(places, profile.limits_of_job, strict=True):
+            path, value = each.find(key, of_nodes)
+            of_qos = f" with {profile.request.qos}" * path.startswith("limits.qos.")
+            of_place = f" on {place}" * path.startswith("limits.partitions.")
+            texts += [f"{value}{of_qos}{of_place}"] if value else []
         return " or ".join(texts)
 
     gpus = profile.most_gpus_per_node[1]
@@ -183,6 +186,8 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
         found["exclusive"] = "the site gives whole nodes"
     if names := ", ".join(profile.limits.partitions):
         found |= {"partition": f"such as {names}", "queue": f"such as {names}"}
+    if names := ", ".join(profile.limits.qos):
+        found["qos"] = f"such as {names}"
     return found
 
 

@@ -1,8 +1,8 @@
-"""The keys of a profile below `limits` and `request`: what a job asks the scheduler for."""
+"""The keys of a profile below `request`: what a job asks the scheduler for."""
 
 # No `annotations` from __future__: `typing` compiles each annotation of a tuple that is text.
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jobgen.profiles.kinds import (
     CONTROLS,
@@ -18,80 +18,8 @@ from jobgen.profiles.kinds import (
     SomeOf,
     Text,
 )
-from jobgen.profiles.records import ListOf, MapOf, Record, record, row
+from jobgen.profiles.records import ListOf, MapOf, record, row
 from jobgen.profiles.units import Size, Walltime
-
-_NODES = row(NODES, "The most nodes of one job.")
-_MIN_NODES = row(NODES, "The fewest nodes of one job.")
-_TIME = row(Walltime(), "The longest walltime.", example='"1:30:00"')
-_TIME_BY_NODES = row(
-    MapOf(Walltime(), Text("[1-9][0-9]{0,6}", "a number of nodes")),
-    "The longest walltimes of smaller jobs: each number is the most nodes of a job that gets no "
-    "more than the time beside it. Jobs with more nodes get `time`.",
-    dict,
-    example='{91: "2:00:00", 183: "6:00:00"}',
-)
-_GPUS = row(Int(0), "The most GPUs of one job, on all its nodes together.")
-_GPUS_PER_NODE = row(Int(0, 64), "The most GPUs on a node; default: node.gpus.")
-_SHARED = row(
-    Bool(),
-    "Whether other jobs may be on the nodes of a job. `false`: the site gives whole nodes, also to "
-    "a job that does not request them.",
-)
-
-
-@record
-class PartitionLimits(NamedTuple):
-    """The most that one job gets in a partition or queue."""
-
-    nodes: int | None = _NODES
-    min_nodes: int | None = _MIN_NODES
-    time: str | None = _TIME
-    time_by_nodes: Mapping[str, str] = _TIME_BY_NODES
-    gpus: int | None = _GPUS
-    gpus_per_node: int | None = _GPUS_PER_NODE
-    shared: bool | None = _SHARED
-
-
-@record
-class Limits(NamedTuple):
-    """The most that one job gets. Unset: not known, and not checked."""
-
-    nodes: int | None = _NODES
-    min_nodes: int | None = _MIN_NODES
-    time: str | None = _TIME
-    time_by_nodes: Mapping[str, str] = _TIME_BY_NODES
-    gpus: int | None = _GPUS
-    gpus_per_node: int | None = _GPUS_PER_NODE
-    shared: bool | None = _SHARED
-    partitions: Mapping[str, PartitionLimits] = row(
-        MapOf(Record(PartitionLimits), WORD),
-        "Partitions (PBS: queues) with limits of their own: there, these count instead of those "
-        "above.",
-        dict,
-        example='{small: {nodes: 4, time: "72:00:00", shared: true}}',
-    )
-
-    def of(self, partitions: str | None) -> "list[tuple[str, Limits | PartitionLimits]]":
-        """The limits of a partition or queue, or of each in Slurm's list, with their paths."""
-        return [
-            (f"limits.partitions.{name}", self.partitions[name])
-            if name in self.partitions
-            else ("limits", self)
-            for name in (partitions or "").split(",")
-        ]
-
-
-def limit_of(limits: "Limits | PartitionLimits", key: str, nodes: int | None) -> tuple[str, Any]:
-    """The limit `key` of a job with so many nodes: its own key, since time has several; its value.
-
-    Without a number of nodes, the longest time of all jobs.
-    """
-    if key == "time" and nodes:
-        for most, time in sorted(limits.time_by_nodes.items(), key=lambda each: int(each[0])):
-            if nodes <= int(most):
-                return f"time_by_nodes.{most}", time
-    return key, getattr(limits, key)
 
 
 def asks_for_whole_nodes(place: str) -> bool:

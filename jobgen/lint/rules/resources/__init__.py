@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at
-from jobgen.profiles.keys.request import limit_of
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
 
@@ -142,8 +142,8 @@ def jg703_above_cluster_limits(script: Script) -> Findings:
     profile = script.profile
     if not profile or script.scheduler != profile.scheduler:
         return
-    own = script.directive("partition", "q")
-    profile = profile.with_place(own.value if own else None)
+    own, qos = script.directive("partition", "q"), script.directive("qos")
+    profile = profile.with_place(own.value if own else None, qos.value if qos else None)
     node, gpus = profile.node, script.gpus_per_node
     cores = script.directive("cpus-per-task")
     cores_per_node = (script.number("cpus-per-task") or 0) * (script.number("ntasks-per-node") or 1)
@@ -159,10 +159,13 @@ def jg703_above_cluster_limits(script: Script) -> Findings:
 
 def _of_partition(script: Script, profile: Profile) -> Findings:
     """Findings on nodes and walltime above the limits of each partition or queue of the job."""
-    limits, nodes = profile.limits_of_job, script.nodes_directive
-    most = _highest([each.nodes for _, each in limits])
-    fewest = min(each.min_nodes or 0 for _, each in limits)
-    gpus, most_gpus = script.gpus_per_node, _highest([each.gpus for _, each in limits])
+
+    def of(key: str) -> list[Any]:
+        return [each.find(key, script.nodes)[1] for each in profile.limits_of_job]
+
+    nodes, gpus = script.nodes_directive, script.gpus_per_node
+    most, most_gpus = _highest(of("nodes")), _highest(of("gpus"))
+    fewest = min(each or 0 for each in of("min_nodes"))
     if nodes and script.nodes and most and script.nodes > most:
         text = f"{script.nodes} nodes, but a job may have {most}"
         yield finding_at(nodes, text, f"at most {most}, or another partition")
@@ -173,7 +176,7 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
         text = f"{gpus.count * (script.nodes or 1)} GPUs, but a job may have {most_gpus}"
         yield finding_at(gpus, text, f"at most {most_gpus}, or another partition")
     seconds = get_scheduler(script.scheduler).seconds
-    times = [limit_of(each, "time", script.nodes)[1] or "" for _, each in limits]
+    times = [each or "" for each in of("time")]
     longest = _highest([seconds(each) for each in times])
     place, walltime = script.walltime or (None, "")
     if place and longest and (seconds(walltime) or 0) > longest:
