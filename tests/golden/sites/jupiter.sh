@@ -25,6 +25,9 @@ each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=
 start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
+  set +u  # modules, conda and scripts of a site may read variables that are not set
+  export CUDA_VISIBLE_DEVICES=0,1,2,3
+  set -u
   export VIRTUAL_ENV="$HOME/venv"
   export PATH=$VIRTUAL_ENV/bin:$PATH
   ls -L "$VIRTUAL_ENV/bin/python3" > /dev/null  # fails if it is not there

@@ -30,7 +30,7 @@ start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h:
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
   export CUDA_VISIBLE_DEVICES=0,1,2,3
-  module load Stages/2024 GCC OpenMPI PyTorch
+  module load Stages/2025 GCC OpenMPI PyTorch
   set -u
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=24  # Cores of one rank; torchrun's default is 1.
