@@ -78,6 +78,25 @@ def test_a_secret_that_would_stand_in_the_script_is_mentioned() -> None:
     assert messages("sbatch", "--profile", "secret.yaml", "-e", "HF_TOKEN", *program) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "part"),
+    [
+        ("$(cat id)", "$("),
+        ("a${IB:-ib0}", "${IB:-"),
+        ("${IB-ib0}", "${IB-"),
+        ("$IB/${IB}", ""),
+        ("5$$(x)", ""),
+        ("(a) {b:-c}", ""),
+    ],
+)
+def test_a_variable_that_only_a_shell_would_fill_in_is_mentioned(value: str, part: str) -> None:
+    text = f"scheduler: slurm\nnetwork: {{environment: {{A: '{value}'}}}}\n"
+    Path("cluster.yaml").write_text(text)
+    lines = messages("sbatch", "--profile", "cluster.yaml", "--", "train.py")
+    assert len(lines) == bool(part)
+    assert all(f"`{part}` stays as it is" in line and '"export A=…"' in line for line in lines)
+
+
 FABRIC = "node: {gpus: 4, gpu: nvidia, cpus: 8}\nnetwork: {interface: hsn0}\nrequest: {nodes: 2}\n"
 
 
