@@ -15,7 +15,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 gpus=4 gpu_api=cuda cores=8
+job=$SLURM_JOB_ID nodes=2 gpus=4 gpu_api=cuda cores=8 arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
@@ -32,6 +32,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   set -u
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=8  # Cores of one rank; torchrun's default is 1.
+  export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
