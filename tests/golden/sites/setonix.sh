@@ -42,9 +42,10 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
   export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
   export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export NCCL_SOCKET_IFNAME=hsn  # All interfaces whose names begin so, as Pawsey's images set it.
   export FI_CXI_DISABLE_CQ_HUGETLB=1  # As in Pawsey's images.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # The same.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export GLOO_SOCKET_IFNAME="$interface"
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
   [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
 }

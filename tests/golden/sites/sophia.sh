@@ -18,7 +18,7 @@
 set -euo pipefail
 cd "${PBS_O_WORKDIR:?submit with qsub}"  # PBS starts a job in $HOME
 job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=8 gpu_api=cuda cores=256 arch=x86_64
-port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
+port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job
 program=train.py
