@@ -7,8 +7,8 @@
 #SBATCH --job-name=train
 #SBATCH --partition=gpu
 #SBATCH --nodes=2
-#SBATCH --ntasks-per-node=8
-#SBATCH --cpus-per-task=28
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=224
 #SBATCH --gres=gpu:8
 #SBATCH --exclusive
 #SBATCH --mem=0
@@ -16,13 +16,13 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda cores=28 arch=x86_64
+job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda cores=224 arch=x86_64
 interface=enp0s19 port=$((10000 + SLURM_JOB_ID % 20000))
-join_timeout=600  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --distribution=block --ntasks=$((nodes * 8)) --ntasks-per-node=8 -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -40,7 +40,11 @@ software() {  # on each node: Python, torch and the variables of every rank
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
-ranks() {  # srun starts this for each rank; the machinery sets head
-  exec env RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS" \
-    MASTER_ADDR="$head" MASTER_PORT="$port" python3 train.py
+ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
+  exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=8 --rdzv-backend=c10d \
+    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
+    --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
+    --tee=3 --log-dir="$logs/$host" train.py
 }
