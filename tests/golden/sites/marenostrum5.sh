@@ -20,7 +20,7 @@
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=4 gpu_api=cuda cores=80 arch=x86_64
-port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
+interface=ib0 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
@@ -34,14 +34,17 @@ software() {  # on each node: Python, torch and the variables of every rank
   set -u
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=20  # Cores of one rank; torchrun's default is 1.
+  export GLOO_SOCKET_IFNAME=ib0  # gloo's default is the interface of the host name.
+  # For NCCL's first contact; = means exactly this name.
+  export NCCL_SOCKET_IFNAME='=ib0,ib1,ib2,ib3'
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export NCCL_IB_HCA=mlx5_0,mlx5_1,mlx5_4,mlx5_5  # The four InfiniBand adapters of a node.
   export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
-  local name variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET GLOO_SOCKET_IFNAME
-    NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE
+  local name variables=(PYTHONUNBUFFERED OMP_NUM_THREADS GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME
+    NCCL_NET NCCL_IB_HCA TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE
     TORCH_NCCL_DEBUG_INFO_TEMP_FILE SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES
     SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID CUDA_VISIBLE_DEVICES)
   for name in "${variables[@]}"; do
