@@ -159,6 +159,23 @@ def test_a_profile_of_the_user_s_own_wins_on_a_login_node(tmp_path: Path) -> Non
     assert b"this is a login node of mine; write: jobgen sbatch --profile mine" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("request.tim", "did you mean `request.time`?"),
+        ("conda", "write software.conda"),
+        ("time", "write limits.time or request.time"),
+        ("zzz", "such as account, or request.time"),
+        ("network.environment.A", ""),
+    ],
+)
+def test_a_need_is_a_key(tmp_path: Path, name: str, hint: str) -> None:
+    (tmp_path / "mine.yaml").write_text(f"scheduler: slurm\nneeds: [{name}]\n")
+    done = jobgen("profiles", "validate", tmp_path / "mine.yaml")
+    assert done.returncode == bool(hint)
+    assert f":2:9: unknown key `{name}`; {hint} [" in done.stdout.decode() or not hint
+
+
 def test_what_a_site_needs_of_each_job_is_said_in_one_warning(tmp_path: Path) -> None:
     more = "needs: [account, software.conda, request.qos]\n"
     code, script, errors = made(tmp_path, more, "-N", "2")

@@ -61,16 +61,27 @@ def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
     if not any(profile.limits):
         return
     if beyond := _beyond(resolved, scheduler, key, profile.limits_of_job):
-        of_qos = beyond[0].startswith("limits.qos.")
-        others = [
-            name
-            for name in (profile.limits.qos if of_qos else profile.limits.partitions)
-            if _allows(resolved, scheduler, *((None, name) if of_qos else (name, None)))
-        ]
-        option = "--qos" if of_qos else "-q" if profile.scheduler == "pbs" else "-p"
-        more = f"; {option} {' or '.join(others[:3])} allows it" if others else ""
         amount, path = _requested(resolved, key)
+        more = _other_places(resolved, scheduler, beyond[0])
         raise limit_error(resolved, path, amount or 0, *beyond, more)
+
+
+def _other_places(resolved: Resolved, scheduler: Scheduler, limit_path: str) -> str:
+    """The end of a hint: others that allow the job, or where the limit of the job's own may be."""
+    profile, of_qos = resolved.profile, limit_path.startswith("limits.qos.")
+    others = [
+        name
+        for name in (profile.limits.qos if of_qos else profile.limits.partitions)
+        if _allows(resolved, scheduler, *((None, name) if of_qos else (name, None)))
+    ]
+    if others:
+        option = "--qos" if of_qos else "-q" if profile.scheduler == "pbs" else "-p"
+        return f"; {option} {' or '.join(others[:3])} allows it"
+    mark = resolved.origins.get("queue" if profile.queue else "partition")
+    if mark and not mark.line and limit_path.count(".") == 1:
+        place = profile.queue or profile.partition
+        return f"; if {place} has another limit, set limits.partitions.{place}{limit_path[6:]}"
+    return ""
 
 
 def _allows(resolved: Resolved, scheduler: Scheduler, place: str | None, qos: str | None) -> bool:

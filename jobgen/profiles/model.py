@@ -10,7 +10,7 @@ from jobgen.profiles.keys.limits import JobLimits
 from jobgen.profiles.keys.limits import Limits as Limits
 from jobgen.profiles.keys.request import Request as Request
 from jobgen.profiles.keys.software import Software, Workspace
-from jobgen.profiles.keys.sources import DAY, Sources
+from jobgen.profiles.keys.sources import DAY, KeyPath, Sources
 from jobgen.profiles.kinds import (
     CPUS,
     FREE,
@@ -132,7 +132,7 @@ class Profile(NamedTuple):
         example='["login*.example.org", CLUSTER=example]',
     )
     needs: tuple[str, ...] = row(
-        ListOf(WORD),
+        ListOf(KeyPath(WORD.pattern, "a key, with its groups")),
         "Keys that a site's profile cannot have, and that each job there needs: by an option, or "
         "by your own profile. jobgen warns of a job without one.",
         (),

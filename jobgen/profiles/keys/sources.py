@@ -1,15 +1,32 @@
-"""The keys of a profile below `sources`."""
+"""The keys of a profile below `sources`, and texts that name a key."""
 
 # No `annotations` from __future__: `typing` compiles each annotation of a tuple that is text.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jobgen.profiles.kinds import FREE, ONE_LINE, WORD, Int, Text
-from jobgen.profiles.records import MapOf, Record, record, row
+from jobgen.errors import nearest_hint
+from jobgen.profiles.kinds import FREE, ONE_LINE, WORD, Int, ProblemList, Text
+from jobgen.profiles.records import MapOf, Record, keys_of, kind_at, record, row
+from jobgen.profiles.yaml_tree import Node
 
 _MONTHS = r"(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
 DAY = Text(rf"\d{{4}}-(?:{_MONTHS}|02-(?:0[1-9]|1\d|2\d))", "a day, such as 2026-11-29")
 WORDS = 100  # the most characters of the words: a fact, and not a site's sentences
+
+
+class KeyPath(Text):
+    """The whole path of a key of the profile that the text stands in, such as `request.time`."""
+
+    def read(self, node: Node, problems: ProblemList) -> str | None:
+        text = super().read(node, problems)
+        root = problems.root
+        if text and root and not kind_at(Record(root), text.split("."), node.mark, ProblemList()):
+            paths = [each.path for each in keys_of(root)]
+            same = [each for each in paths if each.endswith(f".{text}")]
+            hint = f"write {' or '.join(same)}" if same else nearest_hint(text, paths)
+            hint = "such as account, or request.time" if hint.startswith("one of") else hint
+            problems.note(node.mark, f"unknown key `{text}`", "unknown-key", hint)
+        return text
 
 
 @record
