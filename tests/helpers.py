@@ -17,6 +17,7 @@ from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.quoting import quote
 from jobgen.schedulers import get_scheduler
+from tests import forked
 
 
 def planned(job: Job) -> Plan:
@@ -49,10 +50,13 @@ def jobgen(
     stdout: int = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[bytes]:
     """The program in a process of its own; `env` comes on top of the tests' environment."""
+    environ = {**os.environ, **(env or {})}
+    if stdout == subprocess.PIPE and (done := forked.run(words, cwd, environ)):
+        return done
     return subprocess.run(
         [sys.executable, "-m", "jobgen", *words],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env=environ,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
