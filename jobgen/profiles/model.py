@@ -51,7 +51,9 @@ class Node(NamedTuple):
         absent={"pbs": "`request.chunk` with the site's resource, such as gpu_model: a100"},
     )
     memory: str | None = row(
-        Size("512G"), "Memory of a node; a job requests it with `request.memory`.", example="512G"
+        Size("512G", is_requested=False),
+        "Memory of a node; a job requests it with `request.memory`.",
+        example="512G",
     )
     arch: str | None = row(
         Choice("x86_64", "aarch64", "ppc64le"), "What `uname -m` prints on a node; checked if set."

@@ -123,20 +123,28 @@ class Duration(Int):
         return f"{super().in_words()}, or a time such as 10m"
 
 
-# A size without a unit is probably in megabytes from this number on, and in gigabytes below it.
-LEAST_MEGABYTES = 4000
+# A size without a unit is in gigabytes below the first number, and in megabytes from the second on.
+# Between them, what a job requests may be in either: scripts have --mem-per-cpu=3850 and --mem=800.
+_LEAST_DOUBTFUL, _LEAST_MEGABYTES = 500, 4000
+_AS_SLURM = ", as Slurm takes it, or "  # in megabytes; PBS takes a number alone as bytes
+
+
+def sizes_meant(number: str, is_requested: bool = True) -> list[str]:
+    """Returns the sizes that a number may mean: what Slurm takes it for is first if that may be."""
+    least = _LEAST_DOUBTFUL if is_requested else _LEAST_MEGABYTES
+    megabytes, gigabytes = float(number) >= least, float(number) < _LEAST_MEGABYTES
+    return [f"{number}M"] * megabytes + [f"{number}G"] * gigabytes
 
 
 class Size(Text):
     """A size of memory with its unit, such as `example`, or one of `words`; it is read as 512G."""
 
-    def __init__(self, example: str, words: str = "") -> None:
+    def __init__(self, example: str, words: str = "", is_requested: bool = True) -> None:
         pattern = f"{words}|{SIZE}" if words else SIZE
         rule = f"`{words}`, or a size such as {example}" if words else f"a size, such as {example}"
-        # Slurm would read a number alone as MB, and PBS as bytes.
         no_unit = (
             r"[1-9][0-9]{0,8}(\.[0-9]+)?",
-            lambda number: f"write {number}{'G' if float(number) < LEAST_MEGABYTES else 'M'}",
+            lambda number: f"write {_AS_SLURM.join(sizes_meant(number, is_requested))}",
         )
         super().__init__(pattern, rule, unlike=no_unit)
 

@@ -8,6 +8,7 @@ from copy import deepcopy
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.other_words.search import path_of, places, value_hint
 from jobgen.profiles.mistakes.readings import Setting, right_value
+from jobgen.profiles.units import sizes_meant
 from jobgen.profiles.yaml_tree import (
     Map,
     Node,
@@ -67,6 +68,9 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     if path.endswith(".time") and text.isdigit():
         likely, other = "sm" if scheduler_of(setting) == "pbs" else "ms"
         return f"{line_for(path, text + likely, setting)}; or {text}{other}, if that is the unit"
+    is_size = path.startswith("request.memory") and re.fullmatch(r"[1-9]\d{0,8}", text)
+    if is_size and scheduler_of(setting) != "pbs" and (sizes := sizes_meant(text)[1:]):
+        return f"{line_for(path, f'{text}M', setting)}, as Slurm takes it; or {sizes[0]}"
     *others, last = node.items if isinstance(node, Seq) and node.items else [node]
     found = re.fullmatch(PROGRAM, getattr(last, "text", ""))
     if found and others and path == "software.commands":

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jobgen.errors import Mark
 from jobgen.other_words.search import answers, main_keys
-from jobgen.profiles.units import LEAST_MEGABYTES
+from jobgen.profiles.units import sizes_meant
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, unquoted
 
 _MOST = 160  # characters of a value that a hint repeats
@@ -178,7 +178,7 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if len(numbers) == 1:
         yield Scalar(node.mark, numbers[0], int(numbers[0]))
     if memory := re.fullmatch(r"([1-9]\d{0,8})\+?", node.text):
-        text = f"{memory[1]}{'G' if int(memory[1]) < LEAST_MEGABYTES else 'M'}"
+        text = sizes_meant(memory[1], is_requested=False)[0]
         yield Scalar(node.mark, text, text)
 
 
