@@ -199,12 +199,18 @@ def _doubtful_waits(plan: Plan, resolved: Resolved) -> Found:
         yield "launch.signal", text, "value", f"{signal}m for minutes"
 
 
+# A number of GPUs, such as ngpus=4, gpus=4 or naccelerators=4; gpu_model=a100 and gpu_mem=80gb only
+# choose among the nodes.
+_GPU_REQUEST = re.compile(r"(?i)\b(?!\w*mem)\w*(?:gpu|accel)\w*[=:@]\d+(?![\w.])")
+
+
 def _gpus_not_requested(resolved: Resolved) -> Found:
     """Warns of a node's GPUs that a profile of PBS does not request: the ranks may see no GPU."""
     request, gpus = resolved.profile.request, resolved.profile.node.gpus
     if resolved.profile.scheduler != "pbs" or not gpus or request.gpu_option:
         return
-    if "gpu" not in f"{request.chunk} {request.constraint} {request.directives}".lower():
+    chunk = ":".join(f"{name}={value}" for name, value in request.chunk.items())
+    if not _GPU_REQUEST.search(f"{chunk}:{request.constraint} {request.directives}"):
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
         hint = "write `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself"
         yield "node.gpus", text, "gpus", hint

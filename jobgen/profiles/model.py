@@ -48,7 +48,10 @@ class Node(NamedTuple):
         "Slurm: the type of the GPUs, where the site's documentation requests one: `gh200` in "
         "--gres=gpu:gh200:4.",
         example="gh200",
-        absent={"pbs": "`request.chunk` with the site's resource, such as gpu_model: a100"},
+        absent={
+            "pbs": "`request.chunk` with the site's resource, such as gpu_model: a100; "
+            "`request.gpu_option: ngpus` requests their number"
+        },
     )
     memory: str | None = row(
         Size("512G", is_requested=False),

@@ -139,7 +139,9 @@ def _chunk(plan: Plan, option: str) -> dict[str, str]:
             text = f"jobgen sets {name} itself"
             from jobgen.planning.key_words import resource_words  # only a mistake needs it
 
-            raise _conflict(place, text, f"use {resource_words(name, value)}")
+            lacks = name == "ngpus" and request.gpu_option != gpu_option  # and -G is no request
+            more = f"--set request.gpu_option={gpu_option} " if lacks else ""
+            raise _conflict(place, text, f"use {more}{resource_words(name, value)}")
         chunk[name] = value
     return chunk
 
