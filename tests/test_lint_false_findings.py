@@ -353,6 +353,29 @@ def test_option_for_gpus_is_not_wanted_where_the_profile_has_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("gpu_option", "directive", "cure"),
+    [
+        ("gres", "--nodes=2", "--gres=gpu:a100:8"),
+        ("gpus-per-node", "--nodes=2", "--gpus-per-node=a100:8"),
+        ("gpus-per-task", "--ntasks-per-node=4", "--gpus-per-task=a100:2"),
+        ("gpus-per-task", "--nodes=2", "--gpus-per-task=a100:N"),
+        ("gpus", "--nodes=2", "--gpus=a100:16 --gpus-per-node=a100:8"),
+        ("gpus", "--nodes=1", "--gpus=a100:8"),
+        ("gpus", "--time=1:00:00", "--gpus=a100:N --gpus-per-node=a100:8"),
+    ],
+)
+def test_gpus_are_requested_by_the_option_of_the_profile(
+    tmp_path: Path, gpu_option: str, directive: str, cure: str
+) -> None:
+    file = tmp_path / "site.yaml"
+    node, request = "{gpus: 8, gpu: nvidia, gpu_type: a100}", f"{{gpu_option: {gpu_option}}}"
+    file.write_text(f"scheduler: slurm\nnode: {node}\nrequest: {request}\n")
+    script = f"#!/bin/bash\n#SBATCH {directive}\nhostname\n"
+    found = problems_in(script, "job.sh", Settings((), (), str(file)))
+    assert [each.hint for each in found if each.code == "JG702"] == [f"add #SBATCH {cure}"]
+
+
+@pytest.mark.parametrize(
     ("option", "gpu_option", "request_of", "is_found"),
     [
         ("ncpus", "ngpus", "ncpus=96", True),

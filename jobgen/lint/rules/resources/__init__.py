@@ -117,7 +117,8 @@ def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
     requests = [each for each in script.active_directives if each.option == "l"]
     if script.scheduler != "pbs":
         if not script.directive(*_GPU_OPTIONS, "exclusive"):
-            yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")
+            cure = f"add #SBATCH {_own_request(profile, script)}"
+            yield finding_at(script.active_directives[0], text, cure)
     elif script.chunk_requests:
         directive, chunks = script.chunk_requests[-1]
         if not any("ngpus" in resources for _, resources in chunks):
@@ -125,6 +126,20 @@ def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
             yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
     elif requests and option in cures and not any("gpus=" in each.value for each in requests):
         yield finding_at(requests[0], text, cures[option])
+
+
+def _own_request(profile: Profile, script: Script) -> str:
+    """Returns the option of sbatch that requests a node's GPUs in the form of the profile."""
+    gpus, option = profile.node.gpus, profile.request.gpu_option
+    kind = f"{profile.node.gpu_type}:" if profile.node.gpu_type else ""
+    nodes, tasks = script.nodes, script.number("ntasks-per-node") or 0
+    if option == "gpus":
+        # With --gpus=8 alone, Slurm may give 7 GPUs on one node and 1 on the other.
+        even = f" --gpus-per-node={kind}{gpus}" if nodes != 1 else ""
+        return f"--gpus={kind}{gpus * nodes if nodes else 'N'}{even}"
+    if option == "gpus-per-task":
+        return f"--gpus-per-task={kind}{gpus // tasks if tasks and not gpus % tasks else 'N'}"
+    return f"--{option}={'gpu:' if option == 'gres' else ''}{kind}{gpus}"
 
 
 def jg701_other_scheduler(script: Script) -> Findings:
