@@ -61,7 +61,7 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
         if len(rest) < len(texts):
             node = next(texts[each] for each in texts if "gpu" in each)
             more = {"request.gpu_option": "gpus-per-node", "request.directives": json.dumps(rest)}
-            comma, note = ("; and ", f"write {_lines(more, setting)}") if rest else ("", "")
+            comma, note = ("; and ", f"write {lines_for(more, setting)}") if rest else ("", "")
     text = getattr(node, "text", "")
     if path == "request.log_folder":  # submitit's %j is a folder that jobgen makes
         value = re.sub("/?%.*", "", text) if "%" in text else ""
@@ -78,6 +78,9 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
         note = f"the program is each job's own: `-- {found[1]}`"
     if found := re.fullmatch(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)", text):  # A100:4
         value = found[2] if path.endswith(("gpus", "gpus_per_node")) else value
+        if found[1] and path == "request.gpus_per_node" and text.startswith("gpu:"):  # --gres
+            lines = lines_for({path: value, "node.gpu_type": found[1]}, setting)
+            return f"{lines}{comma}{note}"
     if path == "software.container.image" and not setting.is_option:
         return _image(right_value(path, node, setting) or text, name, setting)
     if value := value or right_value(path, node, setting):
@@ -98,7 +101,7 @@ def _image(image: str, name: str, setting: Setting) -> str:
     engines = setting.rows[f"{CONTAINER}.engine"].kind.words
     name = name.rpartition(".")[2].lower()
     engine = name if name in engines else value_hint("engine of an image", f"{name} {image}")
-    lines = _lines({f"{CONTAINER}.engine": engine, f"{CONTAINER}.image": image}, setting)
+    lines = lines_for({f"{CONTAINER}.engine": engine, f"{CONTAINER}.image": image}, setting)
     return f"{lines}; or another engine: {', '.join(each for each in engines if each != engine)}"
 
 
@@ -106,11 +109,11 @@ def _gpus(number: str, model: str, setting: Setting) -> str:
     """Returns the line for a number of GPUs, and for the vendor that they need."""
     vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
     maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
-    lines = _lines({"node.gpus": number, "node.gpu": maker}, setting)
+    lines = lines_for({"node.gpus": number, "node.gpu": maker}, setting)
     return f"{lines}{f'; {note}' if note else ', or amd or intel'}"
 
 
-def _lines(values: Mapping[str, str], setting: Setting) -> str:
+def lines_for(values: Mapping[str, str], setting: Setting) -> str:
     """Returns the lines for the values of several keys; the keys of one group share a line."""
     lines = (f"write {line_for(path, value, setting)}" for path, value in values.items())
     return together(lines).removeprefix("write ")

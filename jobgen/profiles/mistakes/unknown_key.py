@@ -4,7 +4,16 @@ import json
 import re
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
-from jobgen.profiles.mistakes.lines import CONTAINER, PROGRAM, line_for, placed, present, together
+from jobgen.profiles.mistakes.lines import (
+    CONTAINER,
+    PROGRAM,
+    line_for,
+    lines_for,
+    placed,
+    present,
+    scheduler_of,
+    together,
+)
 from jobgen.profiles.mistakes.readings import Setting, named_values, of_whole_file, right_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, is_null, parse
 from jobgen.quoting import quote
@@ -34,6 +43,8 @@ def key_hint(name: str, node: Node, setting: Setting) -> str:
         node = Scalar(node.mark, text, text)
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
+    if hint := _by_value(f"{setting.group}.{name}", node, setting):
+        return hint
     if setting.is_option:
         name = re.sub(r"[/[]|__", ".", name.strip("/")).replace("]", "").removeprefix("export ")
         if re.fullmatch(r"network\.environment\.\w+", name):
@@ -110,6 +121,26 @@ def of_value(paths: list[str], text: str, setting: Setting) -> str:
 def as_list(hint: str) -> str:
     """Turns words with commas in a hint, as for an option, into a list, as for a file."""
     return re.sub(r"`(\w+(?:,\w+)+)`", lambda found: f"`[{found[1].replace(',', ', ')}]`", hint)
+
+
+def _by_value(path: str, node: Node, setting: Setting) -> str:
+    """Returns what to write for a key whose name alone means something else; else ""."""
+    text, name = getattr(node, "text", ""), path.rpartition(".")[2]
+    if re.search("_per_(user|account|project)$", name):
+        return "`limits` are those of one job, not of a user or a project: leave it out"
+    if name == "shell" and re.fullmatch(r"(#!)?(/\S*/|/usr/bin/env )?[a-z]*sh( -\w+)*", text):
+        return "jobgen writes the first line of a script, which is for bash: leave it out"
+    if not text or scheduler_of(setting) == "pbs":
+        return ""
+    if path == "request.network":
+        value = json.dumps([f"--network={text}"])
+        return f"write {line_for('launch.srun_options', value, setting)}"
+    if name in ("gres", "slurm_gres") and "gpu" not in text:
+        values = {"request.directives": json.dumps([f"--gres={text}"])}
+        if at(setting.problems.file, "request.gpu_option") is None:  # the default is --gres, too
+            values["request.gpu_option"] = "gpus-per-node"
+        return f"write {lines_for(values, setting)}"
+    return ""
 
 
 def _special(name: str, node: Node, setting: Setting) -> str:
