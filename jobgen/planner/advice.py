@@ -27,11 +27,15 @@ _OTHER_NAMES = (
 _OTHER_VALUES = (
     r"(?is)|[0-9.]{1,9}|true|false|yes|no|none|on|off|auto|[/~].*|(?:\$\{?[A-Za-z_]\w*\}?)(?:/.*)?"
 )
-# By the first letters of an interface's name: the base profile for this network, and prefixes of
-# variables. If one of these variables is set, this base or another set-up is in use.
+# By the first letters of an interface's name: the base profile for this network, where it is right,
+# and prefixes of variables. If one of these is set, this base or another set-up is in use.
 _FABRICS = {
-    "hsn": ("fabrics/slingshot", ("FI_", "NCCL_NET", "RCCL_")),
-    "ib": ("fabrics/infiniband", ("NCCL_IB_", "NCCL_NET", "RCCL_")),
+    "hsn": (
+        "fabrics/slingshot",
+        " on Slingshot 11, with the plugin aws-ofi-nccl (or -rccl) on the node or in the image",
+        ("FI_", "NCCL_NET", "RCCL_"),
+    ),
+    "ib": ("fabrics/infiniband", "", ("NCCL_IB_", "NCCL_NET", "RCCL_")),
 }
 
 
@@ -249,10 +253,10 @@ def _fabric(resolved: Resolved, from_user: Iterable[str] = ()) -> Found:
     if profile.scheduler in (None, "local") or profile.node.gpu not in ("nvidia", "amd"):
         return
     paths = [*resolved.origins, *(f"network.environment.{name}" for name in from_user)]
-    for kind, (base, variables) in _FABRICS.items():
+    for kind, (base, where, variables) in _FABRICS.items():
         names = [name for name in profile.network.interface or () if name.startswith(kind)]
         prefixes = tuple(f"network.environment.{name}" for name in variables)
         if names and not any(each.startswith(prefixes) for each in paths):
             text = f"`{names[0]}`, and none of the variables that NCCL needs on this network"
-            hint = f"`extends: {base}`; to silence this, `network.environment: {{NCCL_NET: null}}`"
-            yield "network.interface", text, "fabric", hint
+            hint = "to silence this, `network.environment: {NCCL_NET: null}`"
+            yield "network.interface", text, "fabric", f"`extends: {base}`{where}; {hint}"
