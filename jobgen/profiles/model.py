@@ -33,7 +33,8 @@ class Node(NamedTuple):
     cpus: int | None = row(
         CPUS,
         "Cores of a node that a job can use: on a site that keeps some for the system, fewer than "
-        "`sinfo -o %c` shows (CPUEfctv in `scontrol show node`). Without "
+        "`sinfo -o %c` shows (CPUEfctv in `scontrol show node`). Hardware threads, where that "
+        "counts them and scripts ask for them; with request.hint `nomultithread`, cores. Without "
         "request.cpus_per_gpu and its like, a job gets all cores of an exclusive node; else the "
         "share of its GPUs, or one for each rank.",
     )

@@ -66,8 +66,9 @@ class Request(NamedTuple):
     gpu_option: str | None = row(
         Choice("gres", "gpus-per-node", "gpus-per-task", "gpus", "ngpus", "none"),
         "The option that requests GPUs. Slurm: `gres` (the default), `gpus-per-node`, "
-        "`gpus-per-task` or `gpus` (the number of the whole job). PBS: `ngpus`, if the site has "
-        "created that resource, or Torque's `gpus`; without it, no GPUs are requested. `none`: the "
+        "`gpus-per-task` or `gpus` (the number of the whole job; --gpus-per-node beside it, since "
+        "Slurm may else put unequal numbers on the nodes). PBS: `ngpus`, if the site has created "
+        "that resource, or Torque's `gpus`; without it, no GPUs are requested. `none`: the "
         "partition gives them.",
     )
     resource_option: str | None = row(
