@@ -61,6 +61,7 @@ STRUCTURE_IS_RIGHT = {
     "keys-numa",
     "keys-option",
     "keys-pbs",
+    "keys-pbs-gpus",
     "keys-starter",
     "lock",
     "pyxis",

@@ -44,7 +44,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   for name in "${variables[@]}"; do
     if [[ -v $name ]]; then export "SINGULARITYENV_$name=${!name}"; fi
   done
-  # --no-eval (SingularityCE 3.10): values are not run. --no-home: Python does not use ~/.local.
+  # --no-eval (SingularityCE 3.10): values are not run. --no-home: no ~/.local, except in a mount.
   exec singularity exec --cleanenv --no-eval --no-home --bind="$PWD" --pwd="$PWD" --nv \
     /ocean/containers/ngc/pytorch/pytorch_latest.sif "$@"
 }

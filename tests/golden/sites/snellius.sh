@@ -45,7 +45,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   for name in "${variables[@]}"; do
     if [[ -v $name ]]; then export "APPTAINERENV_$name=${!name}"; fi
   done
-  # --no-eval (Apptainer 1.1): values are not run. --no-home: Python does not use ~/.local.
+  # --no-eval (Apptainer 1.1): values are not run. --no-home: no ~/.local, except in a mount.
   exec apptainer exec --cleanenv --no-eval --no-home --bind="$PROJECT_SPACE:$PROJECT_SPACE" \
     --bind="$PWD" --pwd="$PWD" --nv \
     "$PROJECT_SPACE/containers/snellius-ai-guide-torch-2.7-nvcr.25-10.sif" "$@"

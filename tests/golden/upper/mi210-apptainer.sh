@@ -50,7 +50,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   for name in "${variables[@]}"; do
     if [[ -v $name ]]; then export "APPTAINERENV_$name=${!name}"; fi
   done
-  # --no-eval (Apptainer 1.1): values are not run. --no-home: Python does not use ~/.local.
+  # --no-eval (Apptainer 1.1): values are not run. --no-home: no ~/.local, except in a mount.
   exec apptainer exec --cleanenv --no-eval --no-home --bind="$HOME:/workdir" \
     --bind=/shareddata:/shareddata --bind=/shared:/shared --bind="$PWD" --pwd="$PWD" --rocm \
     docker://docker.io/rocm/pytorch:latest "$@"
