@@ -534,13 +534,14 @@ def test_only_a_long_script_is_tried_first(folder: Path, monkeypatch: pytest.Mon
 
 def test_parser_is_an_extra(folder: Path) -> None:
     (folder / "tree_sitter.py").write_text("raise ImportError\n")
-    done = jobgen("lint", "job.sh", cwd=folder)
+    environ = {"PYTHONPATH": f"{folder}:{ROOT}"}
+    done = jobgen("lint", "job.sh", cwd=folder, env=environ)
     message = b"jobgen: lint: tree-sitter and tree-sitter-bash are not installed; "
     message += b"pip install tree-sitter tree-sitter-bash [missing]\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", message)
-    assert jobgen("local", cwd=folder).returncode == 0
+    assert jobgen("local", cwd=folder, env=environ).returncode == 0
     words = ("sbatch", "--profile", "mi210", "--directive=--nise=100")  # its name is looked at
-    assert jobgen(*words, cwd=folder).returncode == 0
+    assert jobgen(*words, cwd=folder, env=environ).returncode == 0
 
 
 def test_rules_are_listed_and_shown(folder: Path) -> None:
