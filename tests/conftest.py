@@ -77,11 +77,16 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_user(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> None:
     """No test sees the profiles, templates or PET_ variables of the person who runs it."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    folder = common = tmp_path_factory.getbasetemp()
+    if "tmp_path" in request.fixturenames:  # a folder for each test would take seconds
+        folder = request.getfixturevalue("tmp_path")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(common / "cache"))
     monkeypatch.delenv("JOBGEN_PROFILE", raising=False)
     monkeypatch.delenv("JOBGEN_PROFILES", raising=False)
     for name in [name for name in os.environ if name.startswith("PET_")]:

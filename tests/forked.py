@@ -26,7 +26,7 @@ import jobgen
 # coverage measures a process from its start.
 _OF_THE_START = ("PYTHON", "LC_", "LANG", "COVERAGE")
 _MOST_BYTES = 64 * 1024  # of one request
-_PRELOADED = ("cli", "planner", "planning", "profiles", "schedulers", "scripts", "lint", "diagnosis")
+_PRELOADED = "cli planner planning profiles schedulers scripts lint diagnosis".split()
 _busy = threading.Lock()
 
 

@@ -90,6 +90,7 @@ LOADED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", LOADED)
 def test_a_shell_finds_the_completions_of_the_wheel(shell: str) -> None:
     if not shutil.which(shell):

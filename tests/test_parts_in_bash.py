@@ -104,6 +104,7 @@ def test_a_record_that_cannot_be_written_fails_no_job(tmp_path: Path, name: str)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
 
 
+@pytest.mark.slow
 def test_a_record_is_whole_whenever_its_job_is_killed(tmp_path: Path) -> None:
     choose = random.Random(7)
     text = "\n".join(map(part_text, [ROWS["job/record"]]))
@@ -220,6 +221,7 @@ exec sleep 60
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ready", "job_has", "b_says", "status", "last"),
     [

@@ -344,6 +344,7 @@ def test_a_verdict_has_no_escapes_and_few_lines() -> None:
     assert as_json(verdict).isascii()
 
 
+@pytest.mark.slow
 def test_events_without_number_take_bounded_memory() -> None:
     log = "".join(traceback(f"[rank{i % 3}]: ", f"ValueError: {i}") for i in range(9000))
     verdict = diagnose_text(log)

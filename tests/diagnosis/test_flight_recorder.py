@@ -286,6 +286,7 @@ def test_deep_lists_are_read(tmp_path: Path) -> None:
 BEGIN = b"\x80\x02}(X\x09\x00\x00\x00pg_config"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "value", "data"),
     [

@@ -38,6 +38,7 @@ def long_texts(pattern: str, length: int) -> Iterator[str]:
             yield piece + filler * (length // len(filler))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", classes().values(), ids=lambda each: each.code)
 def test_no_pattern_takes_long_on_a_long_line(each: FailureClass) -> None:
     for sign in each.signs:
@@ -58,6 +59,7 @@ OTHERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", [" ", "a", "1", "a.", ".", "[", "a1-", "\t", ": ", "0x1 ", ","])
 def test_an_endless_line_takes_no_longer_than_many(filler: str) -> None:
     """64 KiB behind a beginning that a pattern has, besides those of the classes."""

@@ -153,6 +153,7 @@ def test_wrong_words(
     assert text in result.stderr.decode()
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(
@@ -196,6 +197,7 @@ def test_any_events_are_drawn_and_become_no_markup(events: list[Event], is_cause
     ) | {*("table", "caption", "thead", "tbody", "tr", "th", "td", "footer")}
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=400))
 def test_any_bytes_of_a_log_are_drawn(data: bytes) -> None:
     log = FOLDER.parent / "logs" / "host-memory"

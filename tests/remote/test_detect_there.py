@@ -12,6 +12,7 @@ from tests.remote.ssh_host import SshHost
 from tests.test_detect import STANDINS, LoginNode, login, slurm_login, values  # noqa: F401
 
 
+@pytest.mark.slow
 def test_the_profile_is_that_of_the_login_node(
     host: SshHost,
     slurm_login: LoginNode,  # noqa: F811
@@ -31,6 +32,7 @@ def test_the_profile_is_that_of_the_login_node(
     assert not (host.home / "jobgen").exists()
 
 
+@pytest.mark.slow
 def test_a_node_without_a_scheduler(host: SshHost, tmp_path: Path) -> None:
     words = ("detect", "--host", "login1", "--queue", "gpu")
     done = jobgen(*words, cwd=tmp_path, env=host.here)
