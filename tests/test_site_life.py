@@ -5,6 +5,7 @@ the login nodes by which a machine is known.
 from __future__ import annotations
 
 import os
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,40 @@ def test_only_the_file_of_a_retired_machine_itself_is_valid(tmp_path: Path) -> N
     done = jobgen("profiles", "validate", "own.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.count(b"the machine of profile own has ended") == 1
+
+
+def test_after_its_last_day_a_machine_s_file_is_valid_with_a_warning(tmp_path: Path) -> None:
+    """Else all pull requests of a registry fail from that day on."""
+    (tmp_path / "old.yaml").write_text(f"{BASE}ends: 2020-01-01\n")
+    done = jobgen("profiles", "validate", "old.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"warning: old.yaml:4:7: the machine has ended on 2020-01-01; write" in done.stderr
+
+
+@pytest.mark.parametrize(("days", "is_said"), [(0, True), (60, True), (61, False)])
+def test_a_job_on_a_machine_that_ends_soon_says_so(
+    tmp_path: Path, days: int, is_said: bool
+) -> None:
+    day = date.today() + timedelta(days=days)
+    code, _, errors = made(tmp_path, f"ends: {day}\nsuccessor: sites/roihu\n", "-N", "2")
+    text = f"mine.yaml:4:7: the machine ends on {day}; its successor is sites/roihu [retired]"
+    assert (code, text in errors) == (0, is_said)
+
+
+@pytest.mark.parametrize(
+    ("successor", "text"),
+    [
+        ("sites/roihu", ""),
+        ("null", ""),
+        ("sites/roihuu", "no profile `sites/roihuu`; did you mean `sites/roihu`?"),
+        ("mine.yaml", "a machine does not follow itself; the profile of the machine that follows"),
+    ],
+)
+def test_a_successor_is_another_profile(tmp_path: Path, successor: str, text: str) -> None:
+    (tmp_path / "mine.yaml").write_text(f"{BASE}state: retired\nsuccessor: {successor}\n")
+    done = jobgen("profiles", "validate", "mine.yaml", cwd=tmp_path)
+    assert done.returncode == bool(text)
+    assert (f"mine.yaml:5:12: {text}" in done.stdout.decode()) == bool(text)
 
 
 def test_a_name_that_is_nearly_a_site_s_is_proposed(tmp_path: Path) -> None:

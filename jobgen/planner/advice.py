@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from datetime import date, timedelta
 from itertools import chain
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.planner.limits import has_ended
 from jobgen.planner.value_advice import Found, unlikely_values, unlikely_words
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.planning.plan import Plan
@@ -51,7 +53,7 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
     found = [_fabric(resolved), _lost_exports(resolved), _gpus_not_requested(resolved)]
     found += [_misspelt_partition(resolved), _cores_not_requested(resolved, gpus)]
     found += [unlikely_values(resolved), _unused_gpus(resolved, gpus), _doubtful_times(resolved)]
-    found += [_secrets((name, each.value) for name, each in variables.items())]
+    found += [_secrets((name, each.value) for name, each in variables.items()), _last_day(resolved)]
     return _at_origins(found, resolved)
 
 
@@ -63,8 +65,9 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     found += [_lost_exports(resolved), _misspelt_partition(resolved), unlikely_values(resolved)]
     found += [unlikely_words(job, plan), _unused_gpus(resolved, gpus)]
     if is_batch:
-        found += [_needs(resolved), _doubtful_times(resolved), _shared_cores(plan, resolved)]
-        found += [_doubtful_waits(plan, resolved), _ranks_without_gpu(plan, resolved)]
+        found += [_needs(resolved), _last_day(resolved), _doubtful_times(resolved)]
+        found += [_shared_cores(plan, resolved), _doubtful_waits(plan, resolved)]
+        found += [_ranks_without_gpu(plan, resolved)]
     if gpus and is_batch:
         found += [_gpus_not_requested(resolved), _cores_not_requested(resolved, gpus)]
     variables = ((each.name, each.value) for each in plan.software.environment)
@@ -103,6 +106,19 @@ def _needs(resolved: Resolved) -> Found:
     if missing:
         text = f"each job there needs {' and '.join(missing)}, which this one lacks"
         yield "needs", text, "needs", "or a profile of yours that extends this one"
+
+
+def _last_day(resolved: Resolved) -> Found:
+    """Warns of a machine that ends soon, and of a profile whose machine has ended."""
+    profile, day = resolved.profile, resolved.profile.ends
+    if not day or profile.state == "retired":
+        return
+    hint = f"its successor is {profile.successor}" if profile.successor else "plan for another one"
+    if has_ended(day):
+        hint = "write `state: retired`, so that its name stays, with the `successor`"
+        yield "ends", f"the machine has ended on {day}", "retired", hint
+    elif day <= f"{date.today() + timedelta(days=60)}":  # as the registry's check has it
+        yield "ends", f"the machine ends on {day}", "retired", hint
 
 
 def _misspelt_partition(resolved: Resolved) -> Found:

@@ -131,17 +131,21 @@ def _beyond(
 
 def check_not_retired(resolved: Resolved) -> None:
     """Raise JobgenError if the machine of the profile has ended."""
-    profile = resolved.profile
-    has_ended = profile.ends is not None and profile.ends < strftime("%Y-%m-%d")
-    if profile.state != "retired" and not has_ended:
+    profile, is_over = resolved.profile, has_ended(resolved.profile.ends)
+    if profile.state != "retired" and not is_over:
         return
-    when = f" on {profile.ends}" if profile.ends else ""
+    when = f" on {profile.ends}" if is_over else ""
     hint = f"use {profile.successor}" if profile.successor else "choose another profile"
     if profile.state != "retired":
         hint += "; if it has not ended: --set ends=null"
     key = "state" if profile.state == "retired" else "ends"
     text = f"the machine of profile {resolved.name} has ended{when}"
     raise problem(resolved.origin(key), text, "retired", hint)
+
+
+def has_ended(day: str | None) -> bool:
+    """Whether a machine's last day is over."""
+    return day is not None and day < strftime("%Y-%m-%d")
 
 
 def walltime_seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 
-from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.generator import Generator
+from jobgen.paths import is_same_file
 from jobgen.planner.advice import profile_advice
+from jobgen.planner.limits import has_ended
 from jobgen.planning.job_options import Job
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.yaml_tree import Map, Scalar
@@ -21,6 +23,7 @@ def check_profile(generator: Generator, file: str) -> list[Problem]:
         warnings = profile_advice(generator.profiles.load(file))
         if wrong_sources := source_problems(generator.profiles.tree_of(file)):
             raise JobgenError(wrong_sources)
+        _check_successor(generator, file)
         refused, refused_for_some = _refused_jobs(generator, file)
         if refused:
             raise JobgenError(refused)
@@ -62,11 +65,28 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
     return [], _at_file(marked, resolved, name)
 
 
+def _own_value(generator: Generator, name: str, key: str) -> Scalar | None:
+    """The value of a key that the file itself has, without its bases."""
+    tree = generator.profiles.tree_of(name)
+    value = tree.items.get(key) if isinstance(tree, Map) else None
+    return value if isinstance(value, Scalar) else None
+
+
 def _is_kept_for_its_name(generator: Generator, name: str) -> bool:
     """Whether the file itself says that its machine has ended: others that extend it do not."""
-    tree = generator.profiles.tree_of(name)
-    state = tree.items.get("state") if isinstance(tree, Map) else None
-    return isinstance(state, Scalar) and state.value == "retired"
+    state, ends = (_own_value(generator, name, key) for key in ("state", "ends"))
+    return bool(state and state.value == "retired") or bool(ends and has_ended(ends.text))
+
+
+def _check_successor(generator: Generator, name: str) -> None:
+    """Raise JobgenError if the file names a successor that is no profile, or itself."""
+    successor, profiles = _own_value(generator, name, "successor"), generator.profiles
+    if successor and successor.value is not None:
+        place = profiles.within
+        found = profiles.find(successor.text, successor.mark, place)
+        if is_same_file(found, profiles.find(name, Mark(name), place)):
+            hint = "the profile of the machine that follows, or leave it out"
+            raise problem(successor.mark, "a machine does not follow itself", "value", hint)
 
 
 def _trial_job(resolved: Resolved, name: str) -> Job:
