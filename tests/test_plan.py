@@ -293,7 +293,7 @@ def test_limits_of_a_qos_count_instead_of_those_of_its_partition() -> None:
             "debug",
             "4",
             "3h",
-            "limits.partitions.gpu.time is set at --set limits.partitions [limit]",
+            "limits.partitions.gpu.time is set at --set limits.partitions; --qos long allows it",
         ),
         ("long", "17", "2h", "limits.qos.long.nodes is set at --set limits.qos [limit]"),
     ):

@@ -68,15 +68,21 @@ def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
 
 def _other_places(resolved: Resolved, scheduler: Scheduler, limit_path: str) -> str:
     """The end of a hint: others that allow the job, or where the limit of the job's own may be."""
-    profile, of_qos = resolved.profile, limit_path.startswith("limits.qos.")
-    others = [
-        name
-        for name in (profile.limits.qos if of_qos else profile.limits.partitions)
-        if _allows(resolved, scheduler, *((None, name) if of_qos else (name, None)))
-    ]
-    if others:
-        option = "--qos" if of_qos else "-q" if profile.scheduler == "pbs" else "-p"
-        return f"; {option} {' or '.join(others[:3])} allows it"
+    profile = resolved.profile
+    found = []
+    for option, places in (
+        (
+            "-q" if profile.scheduler == "pbs" else "-p",
+            [(each, None) for each in profile.limits.partitions],
+        ),
+        ("--qos", [(None, each) for each in profile.limits.qos]),
+    ):
+        names = [place or qos for place, qos in places if _allows(resolved, scheduler, place, qos)]
+        found += [f"{option} {' or '.join(names[:3])}"] if names else []
+    if limit_path.startswith("limits.qos."):
+        found.reverse()
+    if found:
+        return f"; {', or '.join(found)} allows it"
     mark = resolved.origins.get("queue" if profile.queue else "partition")
     if mark and not mark.line and limit_path.count(".") == 1:
         place = profile.queue or profile.partition
