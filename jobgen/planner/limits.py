@@ -1,10 +1,11 @@
 """Refuses jobs beyond a limit of the cluster, and those for a machine that has ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import strftime
 
 from jobgen.errors import JobgenError, problem
 from jobgen.profiles.keys.limits import JobLimits
+from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import Scheduler
 
@@ -69,18 +70,16 @@ def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
 def _other_places(resolved: Resolved, scheduler: Scheduler, limit_path: str) -> str:
     """The end of a hint: others that allow the job, or where the limit of the job's own may be."""
     profile = resolved.profile
-    found = []
-    for option, places in (
-        (
-            "-q" if profile.scheduler == "pbs" else "-p",
-            [(each, None) for each in profile.limits.partitions],
-        ),
-        ("--qos", [(None, each) for each in profile.limits.qos]),
-    ):
-        names = [place or qos for place, qos in places if _allows(resolved, scheduler, place, qos)]
-        found += [f"{option} {' or '.join(names[:3])}"] if names else []
-    if limit_path.startswith("limits.qos."):
-        found.reverse()
+
+    def allowing(option: str, profiles: Mapping[str, Profile]) -> list[str]:
+        names = [name for name in profiles if _allows(resolved, scheduler, profiles[name])]
+        return [f"{option} {' or '.join(names[:3])}"] if names else []
+
+    partitions = {each: profile.with_place(each, None) for each in profile.limits.partitions}
+    found = allowing("-q" if profile.scheduler == "pbs" else "-p", partitions)
+    found += allowing(
+        "--qos", {each: profile.with_place(None, each) for each in profile.limits.qos}
+    )
     if found:
         return f"; {', or '.join(found)} allows it"
     mark = resolved.origins.get("queue" if profile.queue else "partition")
@@ -90,9 +89,9 @@ def _other_places(resolved: Resolved, scheduler: Scheduler, limit_path: str) -> 
     return ""
 
 
-def _allows(resolved: Resolved, scheduler: Scheduler, place: str | None, qos: str | None) -> bool:
-    """Whether another partition, queue or QOS allows the job."""
-    limits = resolved.profile.with_place(place, qos).limits_of_job
+def _allows(resolved: Resolved, scheduler: Scheduler, profile: Profile) -> bool:
+    """Whether the limits of a profile with another place allow the job."""
+    limits = profile.limits_of_job
     return not any(_beyond(resolved, scheduler, key, limits) for key in _LIMITED)
 
 
