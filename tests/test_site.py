@@ -253,3 +253,17 @@ def test_text_of_a_docstring_stays_as_it_is(text: str) -> None:
         hook("page_text").inline(words), extensions=["attr_list", "sane_lists", "tables"]
     )
     assert html.unescape(re.sub("<[^>]+>", "", shown)) == words
+
+
+@pytest.mark.parametrize("name", ["sites/vista", "sites/sherlock"])
+def test_words_with_backticks_and_bars_are_on_the_page_as_in_the_document(name: str) -> None:
+    skip_without_packages()
+    import markdown
+
+    loader = find_profiles()
+    table = hook("machine_pages")._source_table(name)
+    shown = markdown.markdown(table, extensions=["attr_list", "sane_lists", "tables"])
+    text = html.unescape(re.sub("<[^>]+>", "", shown))
+    words = [each.source.words for each in sourced_values(loader.load(name), loader) if each.link]
+    assert any("`" in each for each in words)
+    assert [each for each in words if each not in text] == []

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import yaml
 from make_page import PAGE
-from page_text import fence, inline, page, table
+from page_text import code, fence, inline, page, table
 from rule_pages import Pages
 
 from jobgen.doctor.proof import newest_proof
@@ -128,10 +128,11 @@ def _source_table(name: str) -> str:
     rows = []
     for each in sourced_values(profiles.load(name), profiles):
         if each.document and each.source:
-            shown = f"[`{each.source.words}`]({each.link}), read on {each.document.read}"
+            shown = f"[{code(each.source.words or '')}]({each.link}), read on {each.document.read}"
         else:
-            shown = inline(f"ours: {each.source.ours}") if each.source else "no source"
-        rows.append((f"`{each.path}`", f"`{each.value}`", shown.replace("|", "\\|")))
+            ours = inline(f"ours: {each.source.ours}") if each.source else "no source"
+            shown = ours.replace("|", "\\|")
+        rows.append((f"`{each.path}`", code(each.value), shown))
     return table(("Value", "", "Source"), rows)
 
 
@@ -143,7 +144,7 @@ def _difference_part(name: str) -> str:
     rows = [
         (
             f"[{each['line']}]({document.link}#L{each['line']})",
-            f"`{each['theirs']}`",
+            code(str(each["theirs"])),
             *(inline(str(each[name])) for name in ("ours", "why")),
         )
         for each in facts.get("differs", [])

@@ -74,6 +74,14 @@ def bullets(items: Iterable[str]) -> str:
     return "\n".join(f"- {inline(item)}" for item in items)
 
 
+def code(text: str) -> str:
+    """Code in a sentence or a cell, whatever backticks are in it."""
+    if "`" not in text:
+        return f"`{text}`"
+    marks = "`" * (1 + max(map(len, re.findall("`+", text))))
+    return f"{marks} {text} {marks}"
+
+
 def fence(text: str, language: str = "text", title: str = "") -> str:
     """A block of code that shows `text`, whatever is in it; a message is wrapped."""
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
