@@ -43,7 +43,7 @@ def test_two_nodes_pass(
     job = prove(desk)
     done = desk.cluster.wait(job, 180)
     assert done.state == "COMPLETED", done.output
-    assert f"\njobgen profiles prove: all passed: {FILE}\n" in done.output
+    assert f"\njobgen profiles prove: all passed: {FILE}\npublish this file alone: " in done.output
     values = read(desk)
     assert (values["passed"], values["failed"]) == (True, [])
     assert (values["nodes"], values["ranks"]) == (2, 2)

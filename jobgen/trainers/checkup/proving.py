@@ -52,4 +52,5 @@ def conclude_proof(proof: Proof, networks: set[str], good: bool) -> bool:
     for check in proof.failed:
         show(f"{check}: {CHECKS[check]}")
     show(f"jobgen profiles prove: {'all passed' if passed else 'not passed'}: {proof.file}")
+    show("publish this file alone: the job's other files name hosts and the account")
     return passed
