@@ -63,7 +63,7 @@ def sources(folder: Path, web: Web) -> tuple[int, str]:
 def test_words_that_are_there_are_no_finding_and_a_second_run_reads_little(
     small: Path, web: Web
 ) -> None:
-    everything = (0, "1 of 1 profiles have all their sources\n")
+    everything = (0, "1 of 1 profiles have all their sources; 4 of 4 addresses could be read\n")
     assert sources(small, web) == everything
     assert len(web.asked) == len(web.answers)
     web.asked.clear()
@@ -131,14 +131,28 @@ def test_a_server_that_does_not_answer_is_a_finding_in_the_third_week(
 ) -> None:
     """Sites have maintenance, and refuse visitors from a cloud for a while."""
     web.answers["/page"] = 503
-    codes = []
+    codes, whole = [], []
     for _ in range(3):
         code, text = sources(small, web)
         codes.append(code)
+        whole.append(json.loads((small / "sources.json").read_text())[0]["is_whole"])
         assert "WEB/page answers 503" in text
+        last = "0 of 1 profiles have all their sources; 3 of 4 addresses could be read\n"
+        assert text.endswith(last)
     assert codes == [0, 0, 1]
+    assert whole == [False, False, True]
     web.answers["/page"] = PAGE
     assert sources(small, web)[0] == 0
+
+
+def test_what_was_not_read_is_not_all_right(small: Path) -> None:
+    page = ("--cache", str(small / "cache"), "profiles/sites/here.yaml")
+    words = ("--raw", "http://127.0.0.1:1", "--pause", "0", *page)
+    _, text = run(small, "checks/check_sources.py", *words)
+    assert "does not answer: [Errno 111]" in text
+    assert text.endswith(
+        "\n0 of 1 profiles have all their sources; 0 of 4 addresses could be read\n"
+    )
 
 
 def test_a_page_without_text_is_for_people(small: Path, web: Web) -> None:
@@ -146,6 +160,8 @@ def test_a_page_without_text_is_for_people(small: Path, web: Web) -> None:
     code, text = sources(small, web)
     assert code == 0
     assert "WEB/page has no text for this check: look with a browser" in text
+    assert text.endswith("0 of 1 profiles have all their sources; 3 of 4 addresses could be read\n")
+    assert json.loads((small / "sources.json").read_text())[0]["is_whole"]
 
 
 def test_a_host_is_not_asked_twice_in_a_row(
@@ -211,6 +227,8 @@ def test_a_retired_machine_is_no_news(small: Path) -> None:
         (f"# ghp_{'a1B2' * 9}", "a token?"),
         (f"# {'0123abcd' * 4}", "a token?"),
         (f"# {'aB3' * 12}", "a token?"),
+        ("# in /users/jdoe12/venv", "/users/jdoe12: the home folder of a user?"),
+        ("# export DB_PASS=hunter22secret", "DB_PASS=hunter22secret: a token?"),
         ("# -----BEGIN OPENSSH PRIVATE KEY-----", "a key?"),
     ],
 )
@@ -228,6 +246,20 @@ def test_a_private_text_is_refused(small: Path, line: str, what: str) -> None:
     file.write_text(PROFILE)
     code, text = run(small, "checks/check_private.py")
     assert (code, what in text) == (1, True)
+
+
+def test_who_logs_in_in_the_example_of_a_page_is_nobody(small: Path) -> None:
+    file = small / "profiles/sites/here.yaml"
+    file.write_text(f"{PROFILE}# user@login.example.org your-login@example.org\n")
+    assert run(small, "checks/check_private.py") == (0, "")
+
+
+@pytest.mark.parametrize("script", ["check_private", "check_sources", "issues"])
+def test_help_and_a_file_that_is_not_there(small: Path, script: str) -> None:
+    code, text = run(small, f"checks/{script}.py", "--help")
+    assert (code, text.startswith(f"usage: {script}.py")) == (0, True)
+    code, text = run(small, f"checks/{script}.py", "none.yaml")
+    assert (code, text.endswith(": none.yaml: no such file\n")) == (2, True)
 
 
 # `gh` with the issues in a file: what the script asks of it, and no more.
@@ -264,10 +296,10 @@ def test_an_issue_is_opened_changed_and_closed(small: Path, tmp_path: Path) -> N
         file.write("sites/here @site/support\n")
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
 
-    def issues(*texts: str) -> list[tuple[str, str]]:
+    def issues(*texts: str, is_whole: bool = True) -> list[tuple[str, str]]:
         for number, text in enumerate(texts):
-            report = [{"title": f"sites/{'here' if number else 'b'}: changed", "text": text}]
-            (small / f"{number}.json").write_text(json.dumps(report))
+            report = {"title": f"sites/{'here' if number else 'b'}: changed", "text": text}
+            (small / f"{number}.json").write_text(json.dumps([{**report, "is_whole": is_whole}]))
         names = [f"{number}.json" for number in range(len(texts))]
         code, output = run(small, "checks/issues.py", *names, PATH=path)
         assert code == 0, output
@@ -282,16 +314,25 @@ def test_an_issue_is_opened_changed_and_closed(small: Path, tmp_path: Path) -> N
     first, second = issues("- b\n", "- two\n")
     assert first[1].startswith("open - two\n\n@site/support")
     assert second[1].startswith("open - b\n\nThis issue")
+    assert issues("", "", is_whole=False) == [first, second]
     first, second = issues("- b\n", "")
     assert (first[1][:6], second[1][:6]) == ("closed", "open -")
     assert len(issues("- b\n", "- three\n")) == 3
 
 
-@pytest.mark.parametrize("line", ["sites/none @site/team", "sites/here @someone", "sites/here"])
-def test_a_maintainer_is_a_team_of_a_profile(small: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("sites/heer @site/team", "no profile `sites/heer`; did you mean `sites/here`?"),
+        ("sites/none @site/team", "no profile `sites/none`; "),
+        ("sites/here @someone", "expected `sites/NAME @ORGANISATION/TEAM`"),
+        ("sites/here", "expected `sites/NAME @ORGANISATION/TEAM`"),
+    ],
+)
+def test_a_maintainer_is_a_team_of_a_profile(small: Path, line: str, message: str) -> None:
     (small / "MAINTAINERS").write_text(f"# who\n{line}\n")
     words = "import registry; print(registry.maintainers())"
     done = subprocess.run(
         [sys.executable, "-c", words], cwd=small / "checks", capture_output=True, check=False
     )
-    assert b"MAINTAINERS:2: expected `sites/NAME @ORGANISATION/TEAM`" in done.stderr
+    assert f"MAINTAINERS:2: {message}" in done.stderr.decode()

@@ -5,6 +5,7 @@
 A file of a repository is read at its commit, where the words must be on their line, and in the
 newest version, where they may be on another line. The exit code is 1 if words are gone or a
 document is dead, and 2 for wrong usage. With --report, issues.py makes issues of what was found.
+A server that does not answer is no fault; the last line says how much was read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from documents import Answer, Documents, page_text
-from registry import ROOT, Report, name_of, profile_files, read, write_reports
+from registry import ROOT, Report, existing_file, name_of, profile_files, read, write_reports
 
 RAW = "https://raw.githubusercontent.com"
 _WORD = re.compile(r"[^\W_]+")
@@ -31,6 +32,7 @@ class Finding(NamedTuple):
 
     is_fault: bool
     text: str
+    unread: str = ""  # the address, if its words could not be read there
 
 
 class Cited(NamedTuple):
@@ -44,26 +46,33 @@ class Cited(NamedTuple):
 def main(words: list[str] | None = None) -> int:
     """The program."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("profiles", nargs="*", type=Path, help="all, if none is named")
+    parser.add_argument("profiles", nargs="*", type=existing_file, help="all, if none is named")
     parser.add_argument("--raw", default=RAW, help="where OWNER/NAME/COMMIT/PATH is served")
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache/documents")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds, for each host")
     parser.add_argument("--report", type=Path, help="a file for issues.py")
     options = parser.parse_args(words)
     documents = Documents(options.cache, options.pause)
-    reports = []
+    reports, unread, whole = [], set(), 0
     for file in [each.resolve() for each in options.profiles] or profile_files():
         found = list(findings(read(file).get("sources") or {}, options.raw, documents))
         for each in found:
             print(f"{name_of(file)}: {each.text}", flush=True)
-        reports.append(Report(f"{name_of(file)}: its sources have changed", report_text(found)))
+        whole += not any(each.is_fault or each.unread for each in found)
+        unread |= {each.unread for each in found if each.unread}
+        is_silent = any(each.unread in documents.silent() for each in found)
+        title = f"{name_of(file)}: its sources have changed"
+        reports.append(Report(title, report_text(found), not is_silent))
     if not options.profiles:
         documents.close()
     if options.report:
         write_reports(options.report, reports)
-    faults = sum(bool(each.text) for each in reports)
-    print(f"{len(reports) - faults} of {len(reports)} profiles have all their sources")
-    return 1 if faults else 0
+    asked = len(documents.answers)
+    print(
+        f"{whole} of {len(reports)} profiles have all their sources; "
+        f"{asked - len(unread)} of {asked} addresses could be read"
+    )
+    return 1 if any(each.text for each in reports) else 0
 
 
 def report_text(found: list[Finding]) -> str:
@@ -122,7 +131,8 @@ def _on_page(address: str, cited: list[Cited], documents: Documents) -> Iterator
         return
     text = _tokens(page_text(answer.text))
     if text.count(" ") < _FEW or answer.text.startswith("%PDF"):
-        yield Finding(False, f"{address} has no text for this check: look with a browser")
+        about = f"{address} has no text for this check: look with a browser"
+        yield Finding(False, about, unread=address)
         return
     for value, words, _ in cited:
         if _tokens(words) not in text:
@@ -142,7 +152,8 @@ def _source_of_page(address: str, raw: str) -> str:
 
 def _unread(address: str, answer: Answer, cited: list[Cited]) -> Finding:
     values = ", ".join(f"`{each.value}`" for each in cited)
-    return Finding(answer.is_dead, f"{address} {answer.why}; it is the source of {values}")
+    about = f"{address} {answer.why}; it is the source of {values}"
+    return Finding(answer.is_dead, about, unread=address)
 
 
 if __name__ == "__main__":

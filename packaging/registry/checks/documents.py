@@ -47,7 +47,7 @@ class Documents:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cache, self._pause, self._sleep, self._clock = cache, pause, sleep, clock
-        self._answers: dict[str, Answer] = {}
+        self.answers: dict[str, Answer] = {}  # of each address that was asked for
         self._next: dict[str, float] = {}  # when a host may be asked again
         cache.mkdir(parents=True, exist_ok=True)
         self._index = cache / "index.json"
@@ -56,18 +56,23 @@ class Documents:
 
     def get(self, address: str, is_fixed: bool = False) -> Answer:
         """The document at an address; `is_fixed`: it is there as it is, or nowhere."""
-        if address not in self._answers:
+        if address not in self.answers:
             cached = self._body(address)
             if is_fixed and cached.is_file():
-                self._answers[address] = Answer(_text(cached))
+                self.answers[address] = Answer(_text(cached))
             else:
-                self._answers[address] = self._request(address)
-        return self._answers[address]
+                self.answers[address] = self._request(address)
+        return self.answers[address]
+
+    def silent(self) -> set[str]:
+        """The addresses of which nobody knows what is there now."""
+        found = self.answers.items()
+        return {each for each, answer in found if answer.text is None and not answer.is_dead}
 
     def close(self) -> None:
         """Write the index, and remove from the cache what was not asked for."""
-        self._entries = {each: self._entries.get(each, {}) for each in self._answers}
-        in_use = {self._index, *map(self._body, self._answers)}
+        self._entries = {each: self._entries.get(each, {}) for each in self.answers}
+        in_use = {self._index, *map(self._body, self.answers)}
         for file in self._cache.iterdir():
             if file not in in_use:
                 file.unlink()

@@ -7,12 +7,12 @@ An issue belongs to a report by its title. Issues without the label are not touc
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-from registry import Report, maintainers, read_reports
+from registry import Report, existing_file, maintainers, read_reports
 
 LABEL = "profile-check"
 _END = "\nThis issue is written again each week, and closed when nothing of it is left.\n"
@@ -20,8 +20,10 @@ _END = "\nThis issue is written again each week, and closed when nothing of it i
 
 def main(words: list[str] | None = None) -> int:
     """The program."""
-    files = sys.argv[1:] if words is None else words
-    reports = [report for file in files for report in read_reports(Path(file))]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("reports", nargs="+", type=existing_file)
+    files = parser.parse_args(words).reports
+    reports = [report for file in files for report in read_reports(file)]
     about = "written by checks/issues.py"
     gh("label", "create", LABEL, "--force", "--description", about)
     fields = ("--limit", "1000", "--json", "number,title,body")
@@ -34,9 +36,14 @@ def main(words: list[str] | None = None) -> int:
 
 
 def apply(report: Report, issue: dict[str, str] | None, team: str) -> None:
-    """Open, change or close the issue of one report, or leave it."""
+    """Open, change or close the issue of one report, or leave it.
+
+    Words that were gone may be gone still where a server does not answer: that closes nothing.
+    """
     number = str(issue["number"]) if issue else ""
     text = report.text + (f"\n{team}\n" if team else "") + _END
+    if not report.text and not report.is_whole:
+        return
     if not report.text and issue:
         gh("issue", "close", number, "--comment", "Nothing of it is left.")
     elif report.text and not issue:

@@ -5,9 +5,11 @@ Only PyYAML and the standard library, since PyYAML comes with jobgen.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +21,22 @@ _LINE = re.compile(r"((?:sites|machines|fabrics)/[\w.-]+) (@[\w-]+/[\w.-]+)")
 
 
 class Report(NamedTuple):
-    """What an issue says. An empty text means that all is well: an open issue is closed."""
+    """What an issue says. An empty text means that all is well: an open issue is closed.
+
+    It stays open if not everything could be read.
+    """
 
     title: str
     text: str
+    is_whole: bool = True
+
+
+def existing_file(word: str) -> Path:
+    """A file that a command line names, for argparse."""
+    file = Path(word).resolve()
+    if not file.is_file():
+        raise argparse.ArgumentTypeError(f"{word}: no such file")
+    return file
 
 
 def profile_files() -> list[Path]:
@@ -47,8 +61,12 @@ def maintainers() -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):
             found = _LINE.fullmatch(line.strip())
-            if not found or not (PROFILES / f"{found[1]}.yaml").is_file():
+            if not found:
                 raise ValueError(f"MAINTAINERS:{number}: expected `sites/NAME @ORGANISATION/TEAM`")
+            if not (PROFILES / f"{found[1]}.yaml").is_file():
+                near = get_close_matches(found[1], map(name_of, profile_files()), 1)
+                hint = f"did you mean `{near[0]}`?" if near else "its file would be in profiles/"
+                raise ValueError(f"MAINTAINERS:{number}: no profile `{found[1]}`; {hint}")
             teams[found[1]] = found[2]
     return teams
 
