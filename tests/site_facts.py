@@ -36,7 +36,7 @@ A PBS: the resources of the nodes and of the site, and the limits of the queues.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,15 @@ class SiteFacts:
 
 
 def read(file: Path) -> SiteFacts:
-    """The facts in a file; TypeError for a key that is not one of them."""
-    return SiteFacts(
-        name=f"{file.parent.name}/{file.stem}", **yaml.safe_load(file.read_text(encoding="utf-8"))
-    )
+    """The facts in a file; ValueError for a key that is not one of them, or one that is missing."""
+    facts = yaml.safe_load(file.read_text(encoding="utf-8"))
+    try:
+        return SiteFacts(name=f"{file.parent.name}/{file.stem}", **facts)
+    except TypeError as error:
+        keys = ", ".join(each.name for each in fields(SiteFacts) if each.name != "name")
+        place = file.relative_to(FOLDER.parent)
+        what = str(error).rpartition("() ")[2]
+        raise ValueError(f"{place}: {what}; the keys are: {keys}") from None
 
 
 SITES = [

@@ -10,17 +10,24 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.helpers import jobgen
-from tests.registry_web import REGISTRY, run
+from tests.registry_web import PAGE, REGISTRY, Web, run
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
+PAGE_ALONE = """\
+node: {cpus: 64}
+sources:
+  documents: {page: {address: "WEB/page", read: 2026-11-29}}
+  values: {node: {document: page, words: "WORDS"}}
+"""
 WORKFLOWS = sorted((REGISTRY / ".github/workflows").glob("*.yml"))
 
 
@@ -85,6 +92,67 @@ def test_its_own_tests_pass_and_find_a_mistake(registry: Path, tmp_path: Path, n
     site.write_text(site.read_text().replace("partition: standard-g", "partition: small-g"))
     code, text = run(folder, *tests, "lumi-g", **path)
     assert (code, "lacks: #SBATCH --partition=standard-g" in text) == (1, True), text
+
+
+def test_what_is_missing_or_wrong_is_said_with_its_file(registry: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    shutil.copytree(registry, folder)
+    words = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests", "-k", "vista")
+    site, facts = folder / "profiles/sites/vista.yaml", folder / "tests/sites/vista.yaml"
+    site.write_text(site.read_text().partition("\nsources:")[0])
+    (folder / "tests/golden/sites/vista.sh").unlink()
+    code, text = run(folder, *words, PYTHONPATH=str(ROOT))
+    assert (code, "vista.yaml: no `sources`: each value needs one" in text) == (1, True)
+    again = "`python -m pytest tests -k vista --update` writes it"
+    assert f"tests/golden/sites/vista.sh is missing: {again}" in text
+    facts.write_text(f"{facts.read_text()}modules: []\n")
+    _, text = run(folder, *words, PYTHONPATH=str(ROOT))
+    assert "ValueError: tests/sites/vista.yaml: got an unexpected keyword argument 'mod" in text
+
+
+def test_pages_name_the_commands_of_the_workflow() -> None:
+    text = (REGISTRY / ".github/workflows/check.yml").read_text()
+    commands = re.findall(r"(?:jobgen profiles|python) (?!-m pip)(?:-m )?[\w/.]+", text)
+    assert len(commands) == 5
+    for name in ("CONTRIBUTING.md", ".github/pull_request_template.md"):
+        page = (REGISTRY / name).read_text()
+        assert [each for each in commands if each not in page] == []
+        assert "python -m pytest tests -k" not in page  # it would leave out what is of all profiles
+
+
+@pytest.mark.parametrize(("words", "expected"), [("64 cores", 0), ("128 cores a node", 123)])
+def test_a_pull_request_is_read_as_each_week(tmp_path: Path, words: str, expected: int) -> None:
+    """The step of check.yml, with a profile that a branch changes, and one that it does not."""
+    (step,) = [
+        each
+        for each in steps_of(REGISTRY / ".github/workflows/check.yml")
+        if "documents of changed" in each.get("name", "")
+    ]
+    assert step["if"] == "github.event_name == 'pull_request'"
+    folder = tmp_path / "registry"
+    shutil.copytree(REGISTRY / "checks", folder / "checks")
+    (folder / "profiles/sites").mkdir(parents=True)
+    other, mine = folder / "profiles/sites/other.yaml", folder / "profiles/sites/mine.yaml"
+    web = Web()
+    web.answers["/page"] = PAGE.replace("<p>The", "<p>64 cores</p><p>The")
+    text = PAGE_ALONE.replace("WEB", web.address)
+    other.write_text(text.replace("WORDS", "are gone"))
+    environ = {**os.environ, "RUNNER_TEMP": str(tmp_path), "HOME": str(tmp_path)}
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+    for file in (None, mine):
+        if file:
+            file.write_text(text.replace("WORDS", words))
+        for verb in (("init", "-q"), ("add", "."), ("commit", "-qm", "change")):
+            subprocess.run([*git, *verb], cwd=folder, env=environ, check=True)
+    Thread(target=web.server.serve_forever, daemon=True).start()
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=folder, env=environ, capture_output=True, check=False
+    )
+    web.server.shutdown()
+    web.server.server_close()
+    output = done.stdout.decode()
+    assert (done.returncode, "sites/other" in output) == (expected, False), output
+    assert (f"the words `{words}` are gone" in output) == bool(expected)
 
 
 def test_the_page_for_staff_fits_on_a_screen() -> None:

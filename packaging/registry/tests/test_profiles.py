@@ -38,10 +38,10 @@ def is_retired(name: str) -> bool:
 
 
 def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:
-    assert {name for name in map(name_of, MACHINES) if not is_retired(name)} <= {
-        site.name for site in SITES
-    }
-    assert {site.name for site in SITES} <= set(map(name_of, MACHINES))
+    of_facts, of_profiles = {site.name for site in SITES}, set(map(name_of, MACHINES))
+    lacking = {name for name in of_profiles - of_facts if not is_retired(name)}
+    assert not lacking, f"write the facts tests/NAME.yaml (tests/site_facts.py) of {lacking}"
+    assert of_facts <= of_profiles, "facts without a profile"
 
 
 @pytest.mark.parametrize("file", MACHINES, ids=name_of)
@@ -49,12 +49,13 @@ def test_a_profile_says_what_is_known_of_it(file: Path) -> None:
     profiles = find_profiles()
     profile = profiles.load(name_of(file)).profile
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", file.stem)
-    assert profile.state
-    assert profile.scheduler
-    assert profile.account is None
-    assert sources_of(profiles.tree_of(name_of(file))).values
+    assert profile.state, f"{file}: no `state`; of a new profile, `state: documented`"
+    assert profile.scheduler, f"{file}: no `scheduler`"
+    assert profile.account is None, f"{file}: `account` is each user's own; leave it out"
+    sources = sources_of(profiles.tree_of(name_of(file)))
+    assert sources.values, f"{file}: no `sources`: each value needs one (CONTRIBUTING.md)"
     has_passed = any(json.loads(proof.read_text())["passed"] for proof in proofs_of(name_of(file)))
-    assert has_passed or profile.state != "ran", "state: ran needs a proof"
+    assert has_passed or profile.state != "ran", f"{file}: `state: ran` needs a proof that passed"
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
@@ -76,7 +77,9 @@ def test_the_script_is_the_golden_one(site: SiteFacts, update: bool) -> None:
     if update:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8")
+    again = f"`python -m pytest tests -k {file.stem} --update` writes it"
+    assert file.is_file(), f"tests/golden/{site.name}.sh is missing: {again}"
+    assert text == file.read_text(encoding="utf-8"), f"tests/golden/{site.name}.sh differs: {again}"
 
 
 def test_each_script_is_of_a_profile() -> None:
