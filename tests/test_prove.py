@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jobgen import __version__
 from jobgen.doctor import proof as proofs
 from jobgen.doctor.proof import Proof, in_words, newest_proof, profile_hash, read_proof
+from jobgen.doctor.proof_rules import check_counts
 from jobgen.errors import JobgenError
 from jobgen.generator import find_profiles
 from jobgen.paths import bundled
@@ -43,7 +44,7 @@ PROOF: dict[str, Any] = {
     "passed": True,
     "failed": [],
 }
-LINE = "ran on 2 nodes on 2026-11-20 (9 days ago), 91.4 GB/s between two of them"
+LINE = "ran on 2 nodes on 2026-11-20 (9 days ago), 91.4 GB/s between two of them, over aws-ofi-nccl"
 
 
 def write(file: Path, **values: Any) -> Path:
@@ -61,7 +62,11 @@ def facts_in(script: str) -> dict[str, Any]:
 def test_the_script_is_that_of_a_job_of_doctor(tmp_path: Path) -> None:
     words = ("-A", "okapi", "--set", "software.modules=[quagga]", "-e", "DODO=1")
     done = jobgen("profiles", "prove", "sites/lumi-g", *words, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr.decode()) == (
+        0,
+        "jobgen: warning: with -e, the proof is none of sites/lumi-g: it replaces its"
+        " `network.environment`\n",
+    )
     command, _, facts = done.stdout.decode().split("\n")[2].partition(" --of ")
     assert command == (
         "#   jobgen sbatch --profile sites/lumi-g -N 2 -t 0:15:00 -A okapi --trainer doctor"
@@ -126,7 +131,7 @@ def test_the_exit_code_says_what_a_file_is(tmp_path: Path) -> None:
     assert (code, out) == (
         0,
         f"good.json: sites/lumi-g ran on 2 nodes on {date.today()} (today), 91.4 GB/s between two"
-        " of them, with -A --set software.venv\n",
+        " of them, over aws-ofi-nccl, with -A --set software.venv\n",
     )
     code, out, _ = check(good, old)
     assert code == 1
@@ -183,6 +188,81 @@ def test_each_value_is_checked(values: dict[str, Any], message: str, tmp_path: P
     with pytest.raises(JobgenError) as error:
         read_proof(file)
     assert f"{file}: {message}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"options": ["--set node.gpus"]},
+            "`options` has --set node.gpus, so that the job did not ",
+        ),
+        (
+            {"options": ["--set network.environment"]},
+            "`network.environment`; change the profile if",
+        ),
+        ({"options": ["-e"]}, "did not run with the profile's `network.environment`"),
+        (
+            {"options": ["--set software.container.image"]},
+            "the profile's `software.container.image`",
+        ),
+        ({"options": ["--set software"]}, "did not run with the profile's `software`"),
+        (
+            {"options": ["--set launch.launcher"]},
+            "did not run with the profile's `launch.launcher`",
+        ),
+        ({"options": ["--set software.after_modules"]}, "the profile's `software.after_modules`"),
+        (
+            {"ranks": 2},
+            "`ranks` is 2 on 2 nodes, and the profile has 8 on each; prove it with whole",
+        ),
+        ({"ranks": 800}, "`ranks` is 800 on 2 nodes, and the profile has 8 on each"),
+        (
+            {"networks": ["gloo over TCP"]},
+            "`networks` has gloo over TCP, which is for CPUs, and the",
+        ),
+        ({"bandwidth": 9999}, "`bandwidth` is 9999 GB/s, with 16 ranks on 2 nodes; no network has"),
+        ({"day": "2999-01-01"}, "`day` is in the future: it is 20"),
+        ({"day": "2999-01-01", "passed": False, "failed": ["sums"]}, "`day` is in the future"),
+    ],
+)
+def test_a_proof_that_counts_for_no_profile(
+    values: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "p.json", **values)
+    done = jobgen("profiles", "proof", "p.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+    if "day" not in values and "bandwidth" not in values:  # what the profile was is not known
+        write(file, **values, hash="0" * 64)
+        assert jobgen("profiles", "proof", "p.json", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ranks", "networks"),
+    [
+        ("sites/leonardo", ["-A", "-t", "--set software.venv", "--set software.modules"], 8, []),
+        ("sites/aurora", ["-A", "-q", "--directive"], 24, ["oneCCL"]),
+        ("sites/alps-ce", ["-A", "-t", "--set software.container.environment"], 8, []),
+    ],
+)
+def test_a_user_s_own_values_count(
+    name: str, options: list[str], ranks: int, networks: list[str], tmp_path: Path
+) -> None:
+    of_profile = {"profile": name, "hash": profile_hash(find_profiles(CHECKOUT).load(name))}
+    own = {"options": options, "ranks": ranks, "networks": networks}
+    write(tmp_path / "proof.json", **of_profile, **own)
+    done = jobgen("profiles", "proof", "proof.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_proof_that_is_published_has_its_place(tmp_path: Path) -> None:
+    folder = "profiles/proofs/sites"
+    for place in ("lumi-g/2026-11-20.json", "lumi-g/first.json", "alps/2026-11-20.json"):
+        write(tmp_path / folder / place)
+        done = jobgen("profiles", "proof", f"{folder}/{place}", cwd=tmp_path)
+        text = f"its day; move it to {folder}/lumi-g/2026-11-20.json"
+        assert (text in done.stderr.decode()) == (done.returncode == 2) == ("g/2" not in place)
 
 
 @pytest.mark.parametrize("key", PROOF)
@@ -394,7 +474,10 @@ def test_the_page_of_a_site_has_the_newest_proof(
     assert machine_pages._newest_run("sites/lumi-g") == []
     write(tmp_path / "profiles/proofs/sites/lumi-g/a.json")
     (sentence,) = machine_pages._newest_run("sites/lumi-g")
-    assert sentence.endswith(" is of 2 nodes on 2026-11-20, with 91.4 GB/s between two of them.")
+    assert sentence.endswith(
+        " is of 2 nodes on 2026-11-20, with 91.4 GB/s between two of them, over aws-ofi-nccl, and"
+        " the options `-A --set software.venv`."
+    )
 
 
 def test_a_profile_that_ran_has_a_proof() -> None:
@@ -406,6 +489,8 @@ def test_a_profile_that_ran_has_a_proof() -> None:
                 found = newest_proof(name)
                 assert found
                 assert found.hash == profile_hash(resolved), name
+                place = bundled("profiles") / f"proofs/{name}/{found.day}.json"
+                check_counts(found, place, resolved.profile)
 
 
 def test_the_proofs_that_come_with_jobgen_are_right() -> None:
@@ -413,4 +498,4 @@ def test_the_proofs_that_come_with_jobgen_are_right() -> None:
     for file in folder.rglob("*.json"):
         found = read_proof(file)
         assert found.passed
-        assert file.parent == folder / found.profile
+        check_counts(found, file, None)

@@ -12,7 +12,7 @@ from make_page import PAGE
 from page_text import code, fence, inline, page, table
 from rule_pages import Pages
 
-from jobgen.doctor.proof import newest_proof
+from jobgen.doctor.proof import newest_proof, speed_in_words
 from jobgen.generator import Generator
 from jobgen.page.browser.session import MACHINERY
 from jobgen.page.site import choice_of
@@ -102,9 +102,10 @@ def _newest_run(name: str) -> list[str]:
     proof = newest_proof(name)
     if proof is None:
         return []
-    speed = f"{proof.bandwidth:g} GB/s between two of them"
+    options = f", and the options `{' '.join(proof.options)}`" * bool(proof.options)
     link = "[newest proof](../sites.md#prove-one-on-your-machine)"
-    return [f"The {link} is of {proof.nodes} nodes on {proof.day}, with {speed}."]
+    text = f"The {link} is of {proof.nodes} nodes on {proof.day}, with {speed_in_words(proof)}"
+    return [f"{text}{options}."]
 
 
 def _script_part(name: str) -> str:

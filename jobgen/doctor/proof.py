@@ -213,10 +213,16 @@ def in_words(proof: Proof, is_same: bool, today: date) -> str:
     if not proof.passed:
         causes = "; ".join(CHECKS[check] for check in proof.failed)
         return f"did not pass on {proof.day} ({age}): {causes}"
-    speed = f"{proof.bandwidth:g} GB/s between two of them"
+    speed = speed_in_words(proof)
     text = f"ran on {proof.nodes} nodes on {proof.day} ({age}), {speed}"
     text += f", with {' '.join(proof.options)}" if proof.options else ""
     return text if is_same else f"{text}; its values have changed since"
+
+
+def speed_in_words(proof: Proof) -> str:
+    """What its nodes exchanged, and over which network."""
+    networks = f", over {' and '.join(proof.networks)}" * bool(proof.networks)
+    return f"{proof.bandwidth:g} GB/s between two of them{networks}"
 
 
 def newest_in_words(profiles: Profiles, name: str, today: date) -> str:

@@ -56,8 +56,11 @@ def test_two_nodes_pass(
     }  # fmt: skip
     assert_no_name(folder / FILE, done.labelled)
     monkeypatch.chdir(folder)
-    assert run_words(["profiles", "proof", FILE]) == 0
-    assert capsys.readouterr().out.startswith(f"{FILE}: mi210 ran on 2 nodes on 20")
+    assert run_words(["profiles", "proof", FILE]) == 2  # it ran as no job of mi210 does
+    wrong = capsys.readouterr().err
+    for text in ("has --set node.gpu, ", "`ranks` is 2 on 2 nodes, ", "has gloo over TCP, "):
+        assert f"{FILE}: `" in wrong
+        assert text in wrong
 
 
 def assert_no_name(file: Path, output: str) -> None:

@@ -12,6 +12,7 @@ from jobgen.cli.app import Command, RowOption, argument, main, option
 from jobgen.cli.commands.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, run_job
 from jobgen.doctor import html_report, read_results
 from jobgen.doctor.proof import in_words, option_words, profile_hash, profile_name, read_proof
+from jobgen.doctor.proof_rules import check_counts, replaced_keys
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.generator import Generator, find_profiles, no_profile
 from jobgen.paths import to_path
@@ -145,6 +146,8 @@ def _proof_job(profile: str, file: str | None, fields: dict[str, Any]) -> Job:
         "options": [word for flag, value in flags for word in option_words(flag, value)],
         "jobgen": __version__,
     }
+    for word, path in replaced_keys(facts["options"], generator.profiles.load(profile).profile):
+        report(f"warning: with {word}, the proof is none of {name:.80}: it replaces its `{path}`")
     words = ("--proof", file or f"proof-{Path(name).name}.json", "--of", json.dumps(facts))
     job = _doctor_job(command, {"time": PROOF_WALLTIME, "nodes": "2", **given}, words)
     if generator.plan(job).request.nodes < 2:
@@ -158,7 +161,8 @@ def proof(files: tuple[str, ...]) -> int:
     """Check proofs that a profile works.
 
     The exit code is 0 if each file is one, its job passed, and the values of its profile are still
-    the same; 1 if a job did not pass, or a profile has changed since; 2 if a file is no proof.
+    the same; 1 if a job did not pass, or a profile has changed since; 2 if a file is no proof, or
+    counts for no profile: its job had another node or network than the profile, or other ranks.
     """
     return max([_check_proof(file) for file in files])
 
@@ -167,10 +171,11 @@ def _check_proof(file: str) -> int:
     try:
         found = read_proof(to_path(file))
         resolved = find_profiles().load(found.profile)
+        is_same = found.hash == profile_hash(resolved)
+        check_counts(found, to_path(file), resolved.profile if is_same else None)
     except JobgenError as error:
         report(str(error))
         return error.exit_code
-    is_same = found.hash == profile_hash(resolved)
     text = f"{found.profile} {in_words(found, is_same, date.today())}"
     write(printable(f"{file}: {text}") + "\n")
     return 0 if found.passed and is_same else 1
