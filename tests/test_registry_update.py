@@ -113,7 +113,7 @@ def test_a_release_comes_between_the_own_and_the_bundled_profiles(tmp_path: Path
     assert "New: fabrics/test, sites/green\nChanged: sites/lumi-g\n" in stdout
     assert "--- sites/lumi-g.yaml\n+++ sites/lumi-g.yaml, of r.tar.gz\n" in stdout
     assert "+# newer\n" in stdout
-    assert "Proofs that a profile ran: 1 " in stdout
+    assert "New proofs: sites/green/2026-11-29\n" in stdout
     assert re.search(r"those of r\.tar\.gz \(SHA-256 \w{12}…\), taken on \d{4}-", stderr)
     files = profile_files(tmp_path)
     assert files["sites/lumi-g"] == registry_folder() / "profiles/sites/lumi-g.yaml"
@@ -187,7 +187,9 @@ def test_values_and_lines_that_run_are_named_first(tmp_path: Path) -> None:
     code, stdout, _ = update(tmp_path, *put_archive(tmp_path, files), "--diff")
     assert code == 1
     lines = stdout.split("\n")
-    assert lines[0].startswith("Lines of their authors that differ; jobs run them with your rights")
+    assert lines[0].startswith(
+        "Lines and paths of their authors that differ; jobs run them with your rights"
+    )
     assert f"    + {long}" in lines
     assert "  launch.srun_options of sites/blue:" in lines
     assert "  node.cpus: 8 → 9 in sites/green" in lines
@@ -209,6 +211,70 @@ def test_a_changed_base_names_what_extends_it(tmp_path: Path) -> None:
     assert (
         "Gone: sites/green\nChanged: fabrics/test\nChanged by a base alone: sites/blue\n" in stdout
     )
+
+
+def test_what_runs_others_code_is_named_first(tmp_path: Path) -> None:
+    """Variables of loaders and shells, environments and images: of a new profile, and by a base."""
+    many = {
+        f"profiles/sites/s{number}.yaml": b"extends: fabrics/test\n" + GREEN.encode()
+        for number in range(5)
+    }
+    assert update(tmp_path, *put_archive(tmp_path, {**FILES, **many}), "--yes")[0] == 0
+    base = FABRIC.replace("}", ", environment: {LD_PRELOAD: /tmp/x.so, A: {value: b, why: c}}}")
+    new = GREEN + "network: {environment: {PYTHONPATH: /x, NCCL_NET: IB}}\nsoftware: {venv: /y}\n"
+    files = {
+        **FILES,
+        **many,
+        "profiles/fabrics/test.yaml": base.encode(),
+        "profiles/sites/new.yaml": new.encode(),
+        "profiles/proofs/sites/green/2026-11-30.json": json.dumps(PROOF).encode(),
+    }
+    del files["profiles/proofs/sites/green/2026-11-29.json"]
+    _, stdout, stderr = update(tmp_path, *put_archive(tmp_path, files), "--diff")
+    assert stderr == ""
+    runs, values, names = stdout.split("\n\n")[:3]
+    inherit = "fabrics/test and 5 others by their bases"
+    assert runs.split("\n")[1:] == [
+        f"  network.environment.LD_PRELOAD of {inherit}:",
+        "    + /tmp/x.so",
+        "  software.venv of sites/new:",
+        "    + /y",
+        "  network.environment.PYTHONPATH of sites/new:",
+        "    + /x",
+    ]
+    assert values.split("\n")[1:] == [
+        f'  network.environment.A: not set → "b" in {inherit}',
+        '  network.environment.NCCL_NET: not set → "IB" in sites/new',
+    ]
+    proofs = "New proofs: sites/green/2026-11-30\nProofs that are gone: sites/green/2026-11-29"
+    assert names.endswith(proofs)
+
+
+def test_a_variable_that_only_some_jobs_have_is_one_line(tmp_path: Path) -> None:
+    text = "network: {environment: {A: {value: b, why: W}}}\n"
+    files = {**FILES, "profiles/sites/green.yaml": (GREEN + text).encode()}
+    assert update(tmp_path, *put_archive(tmp_path, files), "--yes")[0] == 0
+    text = text.replace("why: W", "why: V, nodes: several")
+    files["profiles/sites/green.yaml"] = (GREEN + text).encode()
+    stdout = update(tmp_path, *put_archive(tmp_path, files), "--diff")[1]
+    line = 'network.environment.A: "b" → {"value": "b", "nodes": "several"} in sites/green\n\n'
+    assert stdout.split(":\n  ")[1].startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_older"),
+    [("p-2026-11-29.tar.gz", True), ("p-2026-12-06-2.tar.gz", False), ("p.tar.gz", False)],
+)
+def test_an_older_release_is_said_before_the_question(
+    name: str, is_older: bool, tmp_path: Path
+) -> None:
+    newer = put_archive(tmp_path, FILES, "p-2026-12-06-1.tar.gz")
+    assert update(tmp_path, *newer, "--yes")[0] == 0
+    files = {**FILES, "profiles/sites/green.yaml": f"{GREEN}# older\n".encode()}
+    stderr = update(tmp_path, *put_archive(tmp_path, files, name))[2]
+    text = f"jobgen: warning: {name} is older than p-2026-12-06-1.tar.gz, which is in use\n"
+    assert (text in stderr) == is_older
+    assert stderr.index("nobody can be asked") >= len(text) * is_older
 
 
 def test_a_terminal_controls_nothing_through_a_release(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from jobgen.profiles.resolve import NO_VALUES, Profiles
 from jobgen.schedulers import profile_conflicts
 from jobgen.sources.table import leaves
 
+VARIABLES = "network.environment."
+
 
 class Change(NamedTuple):
     """A profile that differs. `values` are old and new ones by their keys, those of bases too."""
@@ -21,10 +23,10 @@ class Change(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """All that differs; `proofs` is the number of proofs that are new, changed or gone."""
+    """All that differs; `proofs` are the old and the new text of those that do, by their names."""
 
     changes: Sequence[Change]
-    proofs: int
+    proofs: Mapping[str, tuple[bytes | None, bytes | None]]
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.proofs)
@@ -36,6 +38,12 @@ class Difference(NamedTuple):
             for each in self.changes
             if (each.old is not None) == is_old and (each.new is not None) == is_new
         ]
+
+    def proof_names(self, is_old: bool, is_new: bool) -> list[str]:
+        """The same of the proofs that differ."""
+        wanted = (is_old, is_new)
+        texts = self.proofs.items()
+        return [name for name, (old, new) in texts if (old is not None, new is not None) == wanted]
 
 
 class ReleaseProfiles(Profiles):
@@ -58,7 +66,8 @@ def difference(release: Path | None) -> Difference:
     """What differs if the release in a folder is taken or, without one, the registry is removed."""
     present = [*_existing(registry_folder()), bundled("profiles")]
     future = [*_existing(release), bundled("profiles")]
-    return Difference([*_changes(present, future)], len(_proofs(present) ^ _proofs(future)))
+    proofs = _changed_values(_proofs(present), _proofs(future))
+    return Difference([*_changes(present, future)], proofs)
 
 
 def _existing(release: Path | None) -> Iterator[Path]:
@@ -81,12 +90,21 @@ def _text(file: Path | None) -> bytes | None:
 
 
 def _values(profiles: Profiles, name: str) -> dict[str, Any]:
-    """The values of a profile, with those of its bases; none if it is wrong or not there."""
+    """The values of a profile, with those of its bases; none if it is wrong or not there.
+
+    A variable is one value, without the reason for it.
+    """
     try:
-        found = leaves(profiles.load(name).profile)
+        profile = profiles.load(name).profile
     except JobgenError:
         return {}
-    return {path: value for path, value in found if path.partition(".")[0] not in NO_VALUES}
+    network = profile.network._replace(environment={})
+    variables = {
+        VARIABLES + name: value if nodes == "any" else {"value": value, "nodes": nodes}
+        for name, (value, _, nodes) in profile.network.environment.items()
+    }
+    found = {**dict(leaves(profile._replace(network=network))), **variables}
+    return {path: value for path, value in found.items() if path.partition(".")[0] not in NO_VALUES}
 
 
 def _changed_values(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -96,9 +114,9 @@ def _changed_values(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _proofs(folders: Sequence[Path]) -> set[tuple[str, bytes]]:
+def _proofs(folders: Sequence[Path]) -> dict[str, bytes]:
     return {
-        (file.relative_to(folder).as_posix(), file.read_bytes())
-        for folder in folders
-        for file in folder.glob("proofs/**/*.json")
+        file.relative_to(folder / "proofs").as_posix().removesuffix(".json"): file.read_bytes()
+        for folder in reversed(folders)
+        for file in sorted(folder.glob("proofs/**/*.json"))
     }

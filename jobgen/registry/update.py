@@ -1,6 +1,7 @@
 """`jobgen profiles update`: shows how a release differs, and takes it if the user says so."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ def update(source: str, checksum: str | None, only_shows: bool, is_sure: bool) -
         _check_files(release, folder)
         found = difference(folder)
         _show(found, f"of {release.name}")
+        _warn_of_older(release.name)
     if only_shows or not found:
         return _without_change(found)
     if not _is_wanted(f"take {release.name}", is_sure):
@@ -98,6 +100,20 @@ def _in_release(each: Problem, folder: Path, name: str) -> Problem:
 def _show(found: Difference, change: str) -> None:
     for part in page(found, printable(change)):
         write(part)
+
+
+def _warn_of_older(name: str) -> None:
+    """Say so if the day in a release's name is before that of the one in use."""
+    taken = release_in_use()
+    parts, parts_in_use = (_day_parts(each) for each in (name, taken.name if taken else ""))
+    if taken and parts and parts < parts_in_use:
+        report(f"warning: {name:.200} is older than {taken.name}, which is in use")
+
+
+def _day_parts(name: str) -> list[int]:
+    """The numbers of a release's tag, such as 2026-11-29 or 2026-11-29.2; none without a day."""
+    found = re.search(r"20\d\d-\d\d-\d\d(?:[.-]\d+)*", name)
+    return [int(part) for part in re.findall(r"\d+", found[0])] if found else []
 
 
 def _without_change(found: Difference) -> int:
