@@ -88,7 +88,7 @@ COMMANDS = "agents-file build byhand check completion detect doctor guard intera
 COMMANDS += " machinery mcp page profiles qsub rules runs sbatch store templates trainers why"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "words"),

@@ -759,6 +759,7 @@ NAMES = st.text(min_size=0, max_size=12) | st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(names=st.lists(NAMES, min_size=8, max_size=8), number=st.integers(0, 1 << 40))

@@ -191,6 +191,7 @@ def test_results_of_two_nodes(tmp_path: Path, doctor: ModuleType) -> None:
     assert "\nexclude them: --set request.exclude=node" in second.stdout
 
 
+@pytest.mark.thorough
 def test_one_rank_alone(tmp_path: Path) -> None:
     result = run(tmp_path, "doctor", *SMALL, "--folder", "here")
     assert result.returncode == 0, result.stderr
@@ -430,6 +431,7 @@ def test_what_it_would_bring_to_bind_the_ranks(
     assert found.endswith(": --launcher srun, or mpiexec with launch.cpu_bind") == (own == 13.0)
 
 
+@pytest.mark.thorough
 def test_ranks_on_one_core(tmp_path: Path) -> None:
     """As torchrun's are whose step has one."""
     first = str(min(os.sched_getaffinity(0)))

@@ -171,6 +171,7 @@ def test_a_spare_starts_when_a_node_no_longer_answers(nodes: Marked) -> None:
     assert started.returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_node_that_cannot_be_started_takes_a_spare(nodes: Marked) -> None:
     """And the spare has all the time to answer that the node had."""
     starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; [[ %h = h2 ]] && sleep 1; exec %a'"
@@ -339,6 +340,7 @@ def short_queue() -> list[str]:
     return within
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("has_short_queue", [False, True])
 def test_512_connections_with_1024_descriptors(nodes: Marked, has_short_queue: bool) -> None:

@@ -75,6 +75,7 @@ def test_every_rank_reports_and_nothing_is_left(tmp_path: Path) -> None:
     assert not (tmp_path / "jobgen-logs" / record.job).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "ranks"),
     [

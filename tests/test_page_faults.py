@@ -31,6 +31,7 @@ def page(chromium: Any, public: Path) -> Iterator[Page]:
         yield Page(chromium.new_context(), f"{address}#profile=mi210")
 
 
+@pytest.mark.thorough
 def test_after_a_fault_nothing_of_an_older_form_is_shown(page: Page) -> None:
     assert page.tab.is_visible("#job")
     page.fill("nodes", "0")

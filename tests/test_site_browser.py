@@ -76,6 +76,7 @@ def wide_boxes(tab: Tab, width: int) -> list[str]:
 EVERY_PAGE = pytest.param(1, id="all", marks=pytest.mark.thorough)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [pytest.param(20, id="some"), EVERY_PAGE])
 def test_a_page_fits_a_phone_and_logs_no_error(site: Path, tab: Tab, step: int) -> None:
     """All pages that people write, and each twentieth of those that are made from the package."""
@@ -118,6 +119,7 @@ def test_a_command_is_seen_whole(site: Path, tab: Tab, width: int) -> None:
         assert max(hidden) <= 0, name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_has_contrast_and_fits_at_each_width(site: Path, tab: Tab, dark: bool) -> None:
     for name in SAMPLE:

@@ -148,6 +148,7 @@ def test_a_signal_to_one_rank_stops_all_and_the_next_run_resumes(
     assert str({**snapshot, "at": 0}) == str({**uninterrupted, "at": 0})
 
 
+@pytest.mark.thorough
 def test_a_snapshot_of_other_settings_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "regression.pt"
     assert run(tmp_path, "regression", "2", "1").returncode == 0
@@ -162,6 +163,7 @@ def test_a_snapshot_of_other_settings_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_not_a_snapshot_of_this_run_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

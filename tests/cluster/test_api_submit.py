@@ -120,6 +120,7 @@ print(json.dumps([queries_of_states, polls, seconds, [end.exit_status for end in
 """
 
 
+@pytest.mark.thorough
 def test_twenty_threads_share_their_queries(here: Desk) -> None:  # noqa: F811
     done = python(here, SLURM + MANY)
     assert (done.returncode, done.stderr) == (0, "")

@@ -41,6 +41,7 @@ def disturb(desk: Desk, steps: int) -> None:
             file.rename(file.with_name(f"renamed{step}.py"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "words"),
     [

@@ -29,6 +29,7 @@ def started(folder: Path) -> list[str]:
     return sorted((folder / "started").read_text().split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "starts"),
     [

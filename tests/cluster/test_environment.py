@@ -42,7 +42,14 @@ def test_the_same_under_pbs(pbs: PbsDesk, starter: str) -> None:
     assert "; make it: jobgen store build --profile eap" in done.output
 
 
-@pytest.mark.parametrize("stage", ["null", "venv", "squashfs"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "null",
+        pytest.param("venv", marks=pytest.mark.thorough),
+        pytest.param("squashfs", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_job_runs_from_the_environment(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:

@@ -229,6 +229,7 @@ def ended_by(desk: Desk, minutes: str, *command: str) -> Finished:
     return desk.cluster.wait(job, 20)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "command",
     [("scancel",), pytest.param((), marks=pytest.mark.thorough)],
@@ -328,6 +329,7 @@ def files_of_ranks(desk: Desk, job: int) -> list[str]:
     return [line for lines in found for line in lines]
 
 
+@pytest.mark.thorough
 def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
     """After a success nothing is left; after a failure, the files are in the job's folder."""
     old = "/var/tmp/jobgen-ranks-0"

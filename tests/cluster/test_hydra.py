@@ -77,6 +77,7 @@ def folders(app: Desk) -> list[Path]:
     return sorted(app.folder.glob("multirun/*/*/[0-9]*"))
 
 
+@pytest.mark.thorough
 def test_it_returns_at_once_and_leaves_no_process(app: Desk) -> None:
     """hydra#2479, #2965: a login node on which nothing may run for long."""
     done = run(app, "-m", "waits=true", "lr=0.5,2")
@@ -93,6 +94,7 @@ def test_it_returns_at_once_and_leaves_no_process(app: Desk) -> None:
     assert [(each / "rank1").read_text() for each in folders(app)] == ["0.5 0", "2 1"]
 
 
+@pytest.mark.thorough
 def test_a_job_is_the_command_that_it_shows(app: Desk) -> None:
     """hydra#2566: and that command writes the same bytes."""
     shown = run(app, "--cfg=hydra", "--package=hydra.launcher.command", "lr=2")
@@ -126,6 +128,7 @@ def test_what_jobs_return_comes_back_and_a_failure_says_why(app: Desk) -> None:
     assert (folders(app)[0] / "objective.txt").read_text() == "4.0\n"
 
 
+@pytest.mark.thorough
 def test_a_sweep_of_optuna(app: Desk) -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="no hydra-optuna-sweeper")
     words = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", "hydra.sweeper.n_jobs=2"]
@@ -139,6 +142,7 @@ def test_a_sweep_of_optuna(app: Desk) -> None:
     assert float(best[1]) == min(objectives)
 
 
+@pytest.mark.thorough
 def test_jobs_become_one_array(app: Desk) -> None:
     words = ("hydra.launcher.wait=true", "hydra.launcher.at_once=2", "lr=3,13,5")
     done = run(app, "-m", *words)
@@ -151,6 +155,7 @@ def test_jobs_become_one_array(app: Desk) -> None:
     assert [file.read_text() for file in found if file.exists()] == ["3 0", "5 2"]
 
 
+@pytest.mark.thorough
 def test_it_runs_the_code_that_was_there(app: Desk) -> None:
     (app.folder / ".jobgenignore").write_text("multirun\n")
     words = ("hydra.launcher.code=.", "hydra.launcher.directives=--hold", "lr=2,3")

@@ -43,6 +43,7 @@ def shown(output: str) -> list[str]:
     return re.findall(r"\bat (fd00::\d+ of \d+)$", output, re.MULTILINE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words",
     [

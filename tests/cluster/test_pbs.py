@@ -205,6 +205,7 @@ def test_each_process_of_a_remote_node_is_killed(pbs: PbsDesk, victim: str) -> N
     test_a_process_of_a_remote_node_is_killed(pbs, victim)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("victim", OFTEN)
 def test_a_process_of_a_remote_node_is_killed(pbs: PbsDesk, victim: str) -> None:
     """Ranks, in sessions of their own, would else stay."""

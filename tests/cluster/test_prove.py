@@ -73,6 +73,7 @@ def assert_no_name(file: Path, output: str) -> None:
     assert [name for name in names if name.lower() in text.lower()] == []
 
 
+@pytest.mark.thorough
 def test_a_rank_that_is_killed(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

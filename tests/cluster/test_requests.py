@@ -145,6 +145,7 @@ WAYS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "way",
     [next(iter(WAYS)), *(pytest.param(way, marks=pytest.mark.thorough) for way in list(WAYS)[1:])],

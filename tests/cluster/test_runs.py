@@ -81,7 +81,11 @@ def test_success(desk: Desk) -> None:
     assert len([*(desk.folder / "jobgen-logs/scripts").iterdir()]) == 1
 
 
-@pytest.mark.parametrize("words", [TWO, ONE], ids=["two nodes", "one node"])
+@pytest.mark.parametrize(
+    "words",
+    [TWO, pytest.param(ONE, marks=pytest.mark.thorough)],
+    ids=["two nodes", "one node"],
+)
 def test_failure_and_cancellation(desk: Desk, words: tuple[str, ...]) -> None:
     desk.program("fail.py", "raise SystemExit(7)\n")
     desk.program("hang.py", "import time\ntime.sleep(600)\n")

@@ -61,6 +61,7 @@ def check(output: str, hosts: list[str], words: str, cause: str = "") -> None:
     assert diagnose_text(output).code in ("node-not-ready", "batch-script"), output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_conda_that_is_not_on_path(desk: Desk, nodes: int) -> None:
     """By the folder of an environment, its installation is certain."""

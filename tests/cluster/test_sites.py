@@ -35,6 +35,7 @@ exec "$@"
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("site", [site for site in SITES if site.slurm], ids=lambda s: s.name)
 def test_a_slurm_with_what_the_site_has_takes_the_script(
     site: SiteFacts, cluster: Cluster, tmp_path: Path

@@ -83,6 +83,7 @@ time.sleep(3 if again and len(sys.argv) == 1 else 600)  # no node ends before th
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "state"),
     [([], "COMPLETED"), pytest.param(["always"], "FAILED", marks=pytest.mark.thorough)],

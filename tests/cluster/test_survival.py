@@ -316,6 +316,7 @@ def test_elastic(desk: Desk) -> None:
     assert (done.state, done.exit_code) == ("COMPLETED", 0), done.output
 
 
+@pytest.mark.thorough
 def test_a_signal_that_reaches_the_task_alone(desk: Desk) -> None:
     """With proctrack/cgroup Slurm signals no grandchildren: the task is torchrun itself."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")

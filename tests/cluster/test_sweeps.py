@@ -255,6 +255,7 @@ def kill_at_random(study: Study, chance: random.Random, seconds: float) -> None:
             study.start()
 
 
+@pytest.mark.thorough
 def test_pruning_ends_the_job_and_frees_its_nodes(clean: Desk) -> None:
     study = Study(clean, 8, 2, PRUNED)
     tune = (clean.folder / "tune.py").read_text()
@@ -274,6 +275,7 @@ def test_pruning_ends_the_job_and_frees_its_nodes(clean: Desk) -> None:
 # ---- W&B, offline ----
 
 
+@pytest.mark.thorough
 def test_each_trial_is_one_run_of_wandb(clean: Desk) -> None:
     pytest.importorskip("wandb", reason="no W&B: pip install wandb")
     study = Study(clean, 1, 1, PAGE["train_wandb.py"])

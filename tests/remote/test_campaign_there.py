@@ -154,6 +154,7 @@ def test_a_result_here_submits_nothing_again_there(
     ]
 
 
+@pytest.mark.thorough
 def test_they_are_followed_with_one_query_of_each_queue(
     host: SshHost, second: SshHost, here: Path
 ) -> None:
