@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cluster.jobs import PATH, Desk, PbsDesk, generate
 from tests.cluster.site import OpenPbs, lab
 from tests.cluster.test_submit import here  # noqa: F401
