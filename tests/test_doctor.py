@@ -22,6 +22,7 @@ pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="the trainers need torch: pip install '.[trainers]'")
 
 
+@pytest.mark.thorough
 def test_all_reduces_alone_print_bandwidth_and_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_killed_rank_leaves_nothing_when_its_launcher_ends(node: Marked, victi
     assert not node.pids()
 
 
+@pytest.mark.thorough
 def test_a_suspend_does_not_use_up_the_grace(node: Marked) -> None:
     program = node.folder / "saves.py"
     program.write_text(SAVES)

@@ -139,6 +139,7 @@ def test_a_starter_that_fails_is_named(nodes: Marked) -> None:
     assert not nodes.remaining()
 
 
+@pytest.mark.thorough
 def test_a_node_that_does_not_answer_is_named(nodes: Marked) -> None:
     starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; exec %a'"
     started = lead(nodes, "sleep 60", starter=starter, timeout=8)
@@ -231,6 +232,7 @@ def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:
     assert started.communicate(timeout=SOON) == ("h0\nh2\n", problem)
 
 
+@pytest.mark.thorough
 def test_a_suspend_ends_nothing(nodes: Marked) -> None:
     waits = "import time; [time.sleep(0.1) for _ in range(40)]"  # while it is not stopped
     started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=8)
@@ -244,6 +246,7 @@ def test_a_suspend_ends_nothing(nodes: Marked) -> None:
     assert started.returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_lead_that_is_slow_loses_no_node(nodes: Marked) -> None:
     """The agents wait for its answer; a busy first node may need seconds for 512 of them."""
     started = lead(nodes, "echo $JOBGEN_NUMBER", stream=1, starter="bash -c 'sleep 1; exec %a'")

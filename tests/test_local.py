@@ -169,6 +169,7 @@ def test_the_trainer_by_itself() -> None:
     assert reported(done.stdout) == [0]
 
 
+@pytest.mark.thorough
 def test_the_trainer_as_srun_starts_it(tmp_path: Path) -> None:
     """Ranks from SLURM_PROCID, where a MASTER_ADDR says that there are several."""
     ranks = [

@@ -245,6 +245,7 @@ def test_aws_cpu_container(desk: Desk, stand_ins: Path) -> None:
     assert "--container-mounts=" in stand_ins.read_text()
 
 
+@pytest.mark.thorough
 def test_warning_reaches_ranks_in_apptainer(desk: Desk, stand_ins: Path) -> None:
     """Their environment shows which processes are ranks."""
     sets = ("engine=apptainer", "image=x.io/pytorch:1", "mounts=[]")

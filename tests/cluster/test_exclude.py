@@ -33,6 +33,7 @@ def shown(desk: Desk) -> str:
     return desk.cluster.run(["scontrol", "show", "job"]).stdout
 
 
+@pytest.mark.thorough
 def test_other_nodes(desk: Desk) -> None:
     """What was excluded before, and the job's own comment, stay."""
     done = run(desk, "07$", "-N", "2", options=("--exclude=dgx01", "--comment=of mine"))

@@ -38,8 +38,8 @@ WAYS = {
     "spares": ("-N", "2+1", "--max-restarts", "1"),
 }
 QUICK = {
-    *(("torchrun", "exception"), ("torchrun", "exit"), ("torchrun", "kill")),
-    *(("srun", "kill"), ("node", "segmentation"), ("one node", "exit"), ("keeper, node", "kill")),
+    *(("torchrun", "exit"), ("torchrun", "kill"), ("srun", "kill")),
+    *(("node", "segmentation"), ("keeper, node", "kill")),
 }
 
 

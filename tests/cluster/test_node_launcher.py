@@ -155,6 +155,7 @@ def test_a_killed_program_ends_the_job_of_pbs(pbs: PbsDesk) -> None:
     check_end(done, SECOND, 137)
 
 
+@pytest.mark.thorough
 def test_all_nodes_start_again_under_pbs(pbs: PbsDesk) -> None:
     (pbs.folder / pbs.program("fail", FAIL_ONCE)).chmod(0o755)
     done = pbs.run(*NODE, "--max-restarts", "2", "--", "./fail")
@@ -163,6 +164,7 @@ def test_all_nodes_start_again_under_pbs(pbs: PbsDesk) -> None:
     assert sorted((pbs.folder / "started").read_text().split()) == ["0", "0", "1", "1"]
 
 
+@pytest.mark.thorough
 def test_ranks_of_the_program_are_warned_under_pbs(pbs: PbsDesk) -> None:
     (pbs.folder / pbs.program("warned", WARNED)).chmod(0o755)
     done = pbs.run(*NODE, "-t", "60", "--signal", "50", "--", "./warned")

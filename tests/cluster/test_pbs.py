@@ -102,6 +102,7 @@ def test_three_nodes_from_a_file(pbs: PbsDesk) -> None:
     assert found == [f"rank {rank} of 3" for rank in range(3)]
 
 
+@pytest.mark.thorough
 def test_two_gpus_of_one_node(pbs: PbsDesk) -> None:
     words = ("-N", "1", "-G", "2", "--set", "launch.processes_per_node=2")
     done = pbs.run(*words, "--", pbs.program("show.py", SHOW))
@@ -109,6 +110,7 @@ def test_two_gpus_of_one_node(pbs: PbsDesk) -> None:
     assert sorted(re.findall(r"rank \d of \d", done.output)) == ["rank 0 of 2", "rank 1 of 2"]
 
 
+@pytest.mark.thorough
 def test_one_gpu_and_a_program_without_ddp(pbs: PbsDesk) -> None:
     program = pbs.program("single_gpu.py", "import sys, torch; print(torch.ones(1), sys.argv[1:])")
     done = pbs.run("-N", "1", "-G", "1", "--", program, "10", "2")
@@ -229,6 +231,7 @@ def start_and_kill(pbs: PbsDesk, victim: str, *words: str) -> None:
         check_end(done, host, status, 1 if victim == "rank" else None)  # torchrun ends with 1
 
 
+@pytest.mark.thorough
 def test_the_lead_is_killed(pbs: PbsDesk) -> None:
     """Nobody orders the nodes to stop: they notice that it is gone."""
     job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
@@ -257,6 +260,7 @@ def test_strangers_on_the_lead_s_port(pbs: PbsDesk) -> None:
     assert pbs.site.wait(job, pbs.folder).status == 256 + 15
 
 
+@pytest.mark.thorough
 def test_the_batch_script_is_killed(pbs: PbsDesk) -> None:
     job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
     pbs.site.kill("blancapeak003", r"^ *\d+ /bin/bash \S*(SC|script)$")
@@ -264,7 +268,7 @@ def test_the_batch_script_is_killed(pbs: PbsDesk) -> None:
     assert pbs.site.leftovers() == {}
 
 
-@pytest.mark.parametrize("how", ["healthy", "hang"])
+@pytest.mark.parametrize("how", [pytest.param("healthy", marks=pytest.mark.thorough), "hang"])
 def test_qdel(pbs: PbsDesk, how: str) -> None:
     job = started(pbs, "--", pbs.program("ranks.py", RANKS), how)
     pbs.site.delete(job)
@@ -400,6 +404,7 @@ def test_a_node_that_never_answers(pbs: PbsDesk) -> None:
     assert time.monotonic() - start >= 15
 
 
+@pytest.mark.thorough
 def test_the_first_node_need_not_be_the_first_by_name(pbs: PbsDesk) -> None:
     script = pbs.script("--", pbs.program("show.py", SHOW))
     chunks = "+".join(f"1:ncpus=288:mpiprocs=2:host=blancapeak00{n}" for n in (5, 3))

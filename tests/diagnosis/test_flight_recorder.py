@@ -314,6 +314,7 @@ def test_a_long_number_is_left_out(tmp_path: Path) -> None:
     assert read_dumps([str(tmp_path / "rank_0")]) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_values_of_another_kind_are_left_out(tmp_path: Path) -> None:
     """Whatever a field has, reading ends: with an event or without."""

@@ -62,6 +62,7 @@ def end(host: SshHost, folder: Path, job: str, status: int) -> None:
     (logs / f"{job}.json").write_text(json.dumps(record))
 
 
+@pytest.mark.thorough
 def test_two_clusters_in_one_manifest(host: SshHost, second: SshHost, here: Path) -> None:
     done = build(host, here, "--submit")
     assert done.returncode == 0, done.stderr
@@ -124,6 +125,7 @@ def test_what_a_submission_has_noted_stays(host: SshHost, second: SshHost, here:
         assert found["submitted"] == noted["submitted"]
 
 
+@pytest.mark.thorough
 def test_the_home_there_is_no_folder_of_these_jobs(
     host: SshHost, second: SshHost, here: Path
 ) -> None:
@@ -138,6 +140,7 @@ def test_the_home_there_is_no_folder_of_these_jobs(
     assert b"login1:7 " in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_result_here_submits_nothing_again_there(
     host: SshHost, second: SshHost, here: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_copy_that_is_cut_goes_on(host: SshHost, folder: Path, run: Run) -> No
     check_store(host)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 6))]
 )
