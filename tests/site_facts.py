@@ -79,8 +79,8 @@ def read(file: Path) -> SiteFacts:
     except TypeError as error:
         keys = ", ".join(each.name for each in fields(SiteFacts) if each.name != "name")
         place = file.relative_to(FOLDER.parent)
-        what = str(error).rpartition("() ")[2]
-        raise ValueError(f"{place}: {what}; the keys are: {keys}") from None
+        mistake = str(error).rpartition("() ")[2]
+        raise ValueError(f"{place}: {mistake}; the keys are: {keys}") from None
 
 
 SITES = [

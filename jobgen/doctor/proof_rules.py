@@ -80,8 +80,7 @@ def _mistakes_of_profile(proof: Proof, profile: Profile) -> Iterator[tuple[str, 
     for option, path in replaced_keys(proof.options, profile):
         text = f"`options` has {option}, so that the job did not run with the profile's `{path}`"
         yield text, "change the profile if its value is wrong, and prove it without the option"
-    gpus = profile.gpus_per_node
-    on_node = profile.launch.processes_per_node or max(gpus, 1)
+    gpus, on_node = profile.gpus_per_node, profile.ranks_per_node
     if proof.ranks != on_node * (proof.nodes or 0):
         text = f"`ranks` is {proof.ranks} on {proof.nodes} nodes, and the profile has {on_node} "
         yield text + "on each", "prove it with whole nodes, and without an option for their GPUs"

@@ -50,7 +50,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     check_limit(resolved, scheduler, "min_nodes")
     gpus = gpus_per_node(resolved)
     check_limit(resolved, scheduler, "gpus")
-    processes = profile.launch.processes_per_node or max(gpus, 1)
+    processes = profile.ranks_per_node
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
     cores = _cores(resolved, gpus, processes, tasks)
     if cores and "srun" in scheduler.launchers:  # Slurm counts per task, PBS per chunk (one node)
@@ -87,7 +87,7 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
         launcher="torchrun" if by_hand else launch.launcher,
         rendezvous=launch.rendezvous if request.nodes > 1 else "standalone",
         starter=starter,
-        processes_per_node=launch.processes_per_node or max(request.gpus_per_node, 1),
+        processes_per_node=resolved.profile.ranks_per_node,
         signal=_signal(resolved, scheduler, request.time),
         step_options=every_step,
         rank_options=of_ranks,

@@ -209,6 +209,11 @@ class Profile(NamedTuple):
         return self.node.gpus if amount is None else amount
 
     @property
+    def ranks_per_node(self) -> int:
+        """The ranks on each node: one for each GPU, unless the profile has a number."""
+        return self.launch.processes_per_node or max(self.gpus_per_node, 1)
+
+    @property
     def most_gpus_per_node(self) -> tuple[str, int]:
         """The path and the value of the most GPUs that a job may have on a node."""
         found = [each.find("gpus_per_node") for each in self.limits_of_job]

@@ -202,23 +202,41 @@ def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
 
     Raises JobgenError for GPUs that cannot be requested in the site's form.
     """
-    gpus = request.gpus_per_node
+    gpus, option = request.gpus_per_node, request.gpu_option
     if not gpus:
         return {}
-    match request.gpu_option:
+    if option == "gpus":
+        _check_number_of_nodes(request)
+    of_task = _gpus_per_task(request) if option == "gpus-per-task" else 0
+    of_job = gpus * (request.nodes + request.spares)
+    return gpu_texts(option, gpu_type, gpus, of_job, of_task, request.nodes > 1)
+
+
+def gpu_texts(
+    option: str | None,
+    gpu_type: str | None,
+    of_node: int,
+    of_job: int | str,
+    of_task: int | str,
+    has_several_nodes: bool,
+) -> dict[str, str]:
+    """Returns the options for so many GPUs of a node, of the whole job and of a task.
+
+    `option` is the profile's request.gpu_option; the options have no dashes.
+    """
+    match option:
         case "none":
             return {}
         case "gpus-per-node":
-            return {"gpus-per-node": _typed(gpu_type, gpus)}
+            return {"gpus-per-node": _typed(gpu_type, of_node)}
         case "gpus-per-task":
-            return {"gpus-per-task": _typed(gpu_type, _gpus_per_task(request))}
+            return {"gpus-per-task": _typed(gpu_type, of_task)}
         case "gpus":
-            _check_number_of_nodes(request)
             # With --gpus=8 alone, Slurm 22.05 gives 7 GPUs on one node and 1 on the other.
-            even = {"gpus-per-node": _typed(gpu_type, gpus)} if request.nodes > 1 else {}
-            return {"gpus": _typed(gpu_type, gpus * (request.nodes + request.spares)), **even}
+            even = {"gpus-per-node": _typed(gpu_type, of_node)} if has_several_nodes else {}
+            return {"gpus": _typed(gpu_type, of_job), **even}
         case _:
-            return {"gres": f"gpu:{_typed(gpu_type, gpus)}"}
+            return {"gres": f"gpu:{_typed(gpu_type, of_node)}"}
 
 
 def step_gpus(request: Request, gpu_type: str | None) -> tuple[str, ...]:
@@ -233,7 +251,7 @@ def step_gpus(request: Request, gpu_type: str | None) -> tuple[str, ...]:
     return ()
 
 
-def _typed(gpu_type: str | None, gpus: int) -> str:
+def _typed(gpu_type: str | None, gpus: int | str) -> str:
     return f"{gpu_type}:{gpus}" if gpu_type else str(gpus)
 
 

@@ -67,10 +67,10 @@ def main(words: list[str] | None = None) -> int:
         documents.close()
     if options.report:
         write_reports(options.report, reports)
-    asked = len(documents.answers)
+    requested = len(documents.answers)
     print(
         f"{whole} of {len(reports)} profiles have all their sources; "
-        f"{asked - len(unread)} of {asked} addresses could be read"
+        f"{requested - len(unread)} of {requested} addresses could be read"
     )
     return 1 if any(each.text for each in reports) else 0
 

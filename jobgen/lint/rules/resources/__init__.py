@@ -8,6 +8,7 @@ from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
+from jobgen.schedulers.slurm_directives import gpu_texts
 
 # Parts of the names of queues, partitions, constraints and resources that mean GPUs.
 _GPU_NAME = re.compile(
@@ -130,16 +131,13 @@ def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
 
 def _own_request(profile: Profile, script: Script) -> str:
     """Returns the option of sbatch that requests a node's GPUs in the form of the profile."""
-    gpus, option = profile.node.gpus, profile.request.gpu_option
-    kind = f"{profile.node.gpu_type}:" if profile.node.gpu_type else ""
-    nodes, tasks = script.nodes, script.number("ntasks-per-node") or 0
-    if option == "gpus":
-        # With --gpus=8 alone, Slurm may give 7 GPUs on one node and 1 on the other.
-        even = f" --gpus-per-node={kind}{gpus}" if nodes != 1 else ""
-        return f"--gpus={kind}{gpus * nodes if nodes else 'N'}{even}"
-    if option == "gpus-per-task":
-        return f"--gpus-per-task={kind}{gpus // tasks if tasks and not gpus % tasks else 'N'}"
-    return f"--{option}={'gpu:' if option == 'gres' else ''}{kind}{gpus}"
+    node, nodes = profile.node, script.nodes
+    tasks = script.number("ntasks-per-node") or 0
+    of_job = node.gpus * nodes if nodes else "N"
+    of_task = node.gpus // tasks if tasks and not node.gpus % tasks else "N"
+    option = profile.request.gpu_option
+    texts = gpu_texts(option, node.gpu_type, node.gpus, of_job, of_task, nodes != 1)
+    return " ".join(f"--{name}={text}" for name, text in texts.items())
 
 
 def jg701_other_scheduler(script: Script) -> Findings:
