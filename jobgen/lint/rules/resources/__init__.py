@@ -8,7 +8,6 @@ from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
-from jobgen.schedulers.slurm_directives import gpu_texts
 
 # Parts of the names of queues, partitions, constraints and resources that mean GPUs.
 _GPU_NAME = re.compile(
@@ -131,6 +130,8 @@ def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
 
 def _own_request(profile: Profile, script: Script) -> str:
     """Returns the option of sbatch that requests a node's GPUs in the form of the profile."""
+    from jobgen.schedulers.slurm_directives import gpu_texts  # only a finding needs it
+
     node, nodes = profile.node, script.nodes
     tasks = script.number("ntasks-per-node") or 0
     of_job = node.gpus * nodes if nodes else "N"
